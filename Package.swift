@@ -1,0 +1,102 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Held by every target: Swift 6 mode, and warnings are errors.
+let house: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+    .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: house)
+}
+
+func tests(of name: String, _ more: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
+    .testTarget(
+        name: name + "Tests",
+        dependencies: [.init(stringLiteral: name)] + more,
+        resources: resources,
+        swiftSettings: house
+    )
+}
+
+// The graph is the table of Sources/README.md; RepositoryTests compares the two.
+let package = Package(
+    name: "sallyport",
+    products: [.executable(name: "sallyport", targets: ["sallyport"])],
+    targets: [
+        .target(name: "CLinux"),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
+        module("Primitives", []),
+        module("JSON", ["Primitives"]),
+        module("Telemetry", ["Primitives", "JSON"]),
+        module("Crypto", ["COpenSSL", "Primitives"]),
+        module("JOSE", ["Crypto", "JSON", "Primitives"]),
+        module("HTTP", ["Primitives"]),
+        module("Reactor", ["CLinux", "Telemetry", "Primitives"]),
+        module("HTTPServer", ["HTTP", "Reactor", "Telemetry", "Primitives"]),
+        module("Postgres", ["CLibPQ", "Reactor", "Telemetry", "Crypto", "Primitives"]),
+        module("AuthDomain", ["JOSE", "Crypto", "JSON", "Primitives"]),
+        .target(
+            name: "AuthStore",
+            dependencies: [
+                "AuthDomain", "Postgres", "Reactor", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives",
+            ],
+            // `migrations` is a link to the folder at the top; Migrations.swift lists the same files.
+            resources: [.embedInCode("migrations/0001_create_schema.sql")],
+            swiftSettings: house
+        ),
+        module("Signing", ["AuthDomain", "JOSE", "Crypto", "Reactor", "Telemetry", "Primitives"]),
+        module("AuthAPI", ["AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"]),
+        .target(
+            name: "SallyportServer",
+            dependencies: [
+                "AuthAPI", "AuthStore", "Signing", "AuthDomain", "HTTPServer", "HTTP", "Postgres", "Reactor", "JOSE",
+                "Crypto", "JSON", "Telemetry", "Primitives",
+            ],
+            swiftSettings: house
+        ),
+        .executableTarget(
+            name: "sallyport",
+            dependencies: ["SallyportServer"],
+            swiftSettings: house,
+            linkerSettings: [.unsafeFlags(["-static-stdlib"], .when(configuration: .release))]
+        ),
+
+        .target(
+            name: "AuthTesting",
+            dependencies: [
+                "AuthDomain", "AuthStore", "Postgres", "Reactor", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives",
+            ],
+            path: "Tests/AuthTesting",
+            swiftSettings: house
+        ),
+        tests(of: "Primitives"),
+        tests(of: "JSON", ["Primitives"]),
+        tests(of: "Telemetry", ["JSON", "Primitives"]),
+        tests(of: "Crypto", ["JSON", "Primitives"]),
+        tests(of: "JOSE", ["Crypto", "JSON", "Primitives"]),
+        tests(of: "HTTP", ["Primitives"]),
+        tests(of: "Reactor", ["Primitives"]),
+        tests(of: "HTTPServer", ["HTTP", "Reactor", "Telemetry", "Primitives"]),
+        tests(of: "Postgres", ["AuthTesting", "Reactor", "Telemetry", "Primitives"]),
+        tests(of: "AuthDomain", ["AuthTesting", "JOSE", "Crypto", "JSON", "Primitives"]),
+        tests(of: "AuthStore", ["AuthTesting", "AuthDomain", "Postgres", "Reactor", "Crypto", "JSON", "Primitives"]),
+        tests(of: "Signing", ["AuthTesting", "AuthDomain", "JOSE", "Crypto", "Reactor", "Telemetry", "Primitives"]),
+        tests(
+            of: "AuthAPI", ["AuthTesting", "AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"]),
+        tests(of: "SallyportServer", ["AuthTesting", "JSON", "Primitives"]),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["AuthTesting", "JOSE", "Crypto", "JSON", "Primitives"],
+            swiftSettings: house
+        ),
+        .testTarget(name: "RepositoryTests", swiftSettings: house),
+    ]
+)
