@@ -21,7 +21,7 @@ int cl_accept(int listener, struct sockaddr_storage *address, socklen_t *length)
     return accept4(listener, (struct sockaddr *)address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-int cl_socket(int family, int type) { return socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+int cl_stream_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
 static _Thread_local void *current_loop;
 

@@ -19,6 +19,8 @@ static const uint32_t CL_RDHUP = EPOLLRDHUP;
 static const uint32_t CL_HUP = EPOLLHUP;
 static const uint32_t CL_ERR = EPOLLERR;
 static const uint32_t CL_ET = EPOLLET;
+static const int32_t CL_STREAM = SOCK_STREAM;
+static const int32_t CL_NOSIGNAL = MSG_NOSIGNAL;
 
 int cl_epoll_create(void);
 /* op: 1 add, 2 delete, 3 modify. Returns 0 or -1 with errno. */
@@ -27,7 +29,7 @@ int cl_epoll_wait(int epoll, struct epoll_event *events, int count, int timeout_
 int cl_eventfd(void);
 /* Non-blocking, close-on-exec. */
 int cl_accept(int listener, struct sockaddr_storage *address, socklen_t *length);
-int cl_socket(int family, int type);
+int cl_stream_socket(int family);
 
 /* The event loop that the calling thread runs, or NULL. A plain field would be a data race. */
 void cl_set_current_loop(void *loop);
