@@ -1,0 +1,35 @@
+/// Bounds of the domain's rules.
+package enum Limits {
+    /// Live device sessions of one device; the longest unused ends as `superseded`.
+    package static let liveSessionsPerDevice = 10
+
+    /// How far back a late duplicate with its own key is recognised, in generations.
+    package static let rotationKeysKept = 8
+
+    /// Tries of a refresh that loses its compare-and-swap, before it is `busy`.
+    package static let rotationTriesMax = 8
+
+    /// A session made in this time is fresh proof (RFC 9470).
+    package static let freshProof = Duration.seconds(300)
+
+    /// A `createdAt` further ahead of our clock than this is not fresh.
+    package static let clockSkew = Duration.seconds(60)
+
+    package static let impersonationLifetimeMax = Duration.seconds(300)
+
+    /// How far ahead of our clock a refresh token may have been issued: our own token, so only our clock can be wrong,
+    /// and a clock that was set back must sign nobody out.
+    package static let refreshIssuedAheadMax = Duration.seconds(86_400)
+
+    /// Bytes of the operator's claims as JSON: they travel with every request of the application.
+    package static let customClaimsBytesMax = 2_048
+
+    /// Characters of a credential that is looked at: the largest of ours is below 2 KiB.
+    package static let credentialCharactersMax = 8_192
+
+    /// Unicode scalars of a device's display texts.
+    package static let deviceTextScalarsMax = 100
+
+    /// Characters of a push token; the platforms' own are below 300, a web push subscription below 2 KiB.
+    package static let pushTokenCharactersMax = 4_096
+}

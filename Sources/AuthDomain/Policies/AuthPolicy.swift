@@ -1,0 +1,37 @@
+/// What the operator has set, as the domain's rules read it. Immutable for the life of the process.
+package struct AuthPolicy: Sendable {
+    /// Public origin without a trailing slash; `iss` of every token, compared as text.
+    package var issuer: String
+    package var audiences: [String]
+    package var scopes: ScopeSet
+    package var gate: VerifiedGate
+    package var accessLifetime: Duration
+    package var refreshLifetime: Duration
+    package var sessionMaxAge: Duration
+    package var windows: RotationWindows
+    package var offlineWrite: Duration
+    package var verdictPolicy: VerdictPolicy
+
+    package init(
+        issuer: String, audiences: [String], scopes: ScopeSet, gate: VerifiedGate, accessLifetime: Duration,
+        refreshLifetime: Duration, sessionMaxAge: Duration, windows: RotationWindows, offlineWrite: Duration,
+        verdictPolicy: VerdictPolicy
+    ) {
+        self.issuer = issuer
+        self.audiences = audiences
+        self.scopes = scopes
+        self.gate = gate
+        self.accessLifetime = accessLifetime
+        self.refreshLifetime = refreshLifetime
+        self.sessionMaxAge = sessionMaxAge
+        self.windows = windows
+        self.offlineWrite = offlineWrite
+        self.verdictPolicy = verdictPolicy
+    }
+
+    /// `aud` of a refresh token, and the only one.
+    package var tokenEndpoint: String { issuer + "/auth/token" }
+
+    /// An impersonation's access token ends sooner than anybody else's: nothing renews it.
+    package var impersonationLifetime: Duration { min(accessLifetime, Limits.impersonationLifetimeMax) }
+}

@@ -1,0 +1,25 @@
+package import Primitives
+
+/// Device rows, always asked for with their owner: another user's device does not exist for the caller.
+package protocol DeviceStore: Sendable {
+    func devices(of userID: String) async throws(Unavailability) -> [Device]
+
+    func device(_ id: UUID, of userID: String) async throws(Unavailability) -> Device?
+
+    /// `nil` where there is no such device of the user. A `nil` member is left as it is.
+    func updateDevice(
+        _ id: UUID, of userID: String, name: String?, appVersion: String?
+    ) async throws(Unavailability) -> Device?
+
+    /// Revokes the device and ends its device sessions in one transaction; without effect on one that is held already.
+    ///
+    /// - Returns: `false` where there is no such device of the user.
+    func revokeDevice(
+        _ id: UUID, of userID: String, status: DeviceStatus, at now: Timestamp
+    ) async throws(Unavailability) -> Bool
+
+    /// Revokes every device of the user but one.
+    func revokeDevices(
+        of userID: String, except kept: UUID?, at now: Timestamp
+    ) async throws(Unavailability)
+}

@@ -1,0 +1,168 @@
+package import Primitives
+
+/// Device sessions and identity sessions, in our database and in the identity store. One conformance suite holds every
+/// implementation to it. All reads of one call are one round trip.
+package protocol SessionStore: Sendable {
+    /// What a refresh looks at.
+    func refreshView(sessionID: UUID, userID: String) async throws(Unavailability) -> RefreshView
+
+    /// Writes a rotation if the generation is still the expected one and the session lives. `false`: read again.
+    func rotate(_ rotation: Rotation) async throws(Unavailability) -> Bool
+
+    /// Ends a live device session. `false` where it has ended already or its generation is not `generation`.
+    func endSession(
+        _ sessionID: UUID, reason: RefusalReason, ifGeneration generation: Int64?, at now: Timestamp
+    ) async throws(Unavailability) -> Bool
+
+    /// What an exchange of a session token looks at.
+    ///
+    /// - Parameters:
+    ///   - token: what the session table's token column holds.
+    ///   - tokenHash: keyed, what we remember the token by.
+    func exchangeView(
+        token: Secret<String>, tokenHash: [UInt8]
+    ) async throws(Unavailability) -> ExchangeView
+
+    /// The operator's claims for a user, and the device row of an installation.
+    ///
+    /// - Parameter candidateID: the id that the device would get if there is no row.
+    func mintView(
+        userID: String, installationID: String?, deviceID: UUID?, candidateID: UUID
+    ) async throws(Unavailability) -> MintView
+
+    /// Registers the device, ties the session to it and starts a device session where there is one to start, all or
+    /// nothing.
+    func register(_ registration: Registration) async throws(Unavailability) -> RegistrationOutcome
+
+    /// Remembers a session that is used without a device.
+    func remember(_ session: SeenSession) async throws(Unavailability)
+
+    /// Whether an access token's session, device and user may still be served.
+    func accessView(sessionID: String, deviceID: UUID?) async throws(Unavailability) -> AccessView
+
+    /// Signs an identity session out with us: exchanges of it are refused from now on.
+    func endIdentitySession(
+        accessSID: String, reason: RefusalReason, at now: Timestamp
+    ) async throws(Unavailability)
+
+    /// Ends all device sessions of a user, and all identity sessions that we know of.
+    func endAllSessions(of userID: String, reason: RefusalReason, at now: Timestamp) async throws(Unavailability)
+
+    /// The user's row, for "who am I".
+    func user(_ id: String) async throws(Unavailability) -> IdentityUser?
+}
+
+package struct RefreshView: Sendable {
+    package let session: DeviceSession?
+    package let user: IdentityUser?
+    package let claims: CustomClaims
+
+    package init(session: DeviceSession?, user: IdentityUser?, claims: CustomClaims) {
+        self.session = session
+        self.user = user
+        self.claims = claims
+    }
+}
+
+package struct ExchangeView: Sendable {
+    package let session: IdentitySession?
+    package let user: IdentityUser?
+    package let link: SessionLink?
+
+    package init(session: IdentitySession?, user: IdentityUser?, link: SessionLink?) {
+        self.session = session
+        self.user = user
+        self.link = link
+    }
+}
+
+package struct MintView: Sendable {
+    package let device: Device?
+    package let claims: CustomClaims
+
+    package init(device: Device?, claims: CustomClaims) {
+        self.device = device
+        self.claims = claims
+    }
+}
+
+package struct AccessView: Sendable {
+    package let isLive: Bool
+    /// `nil` for a token without a device session.
+    package let deviceSession: DeviceSession?
+
+    package init(isLive: Bool, deviceSession: DeviceSession?) {
+        self.isLive = isLive
+        self.deviceSession = deviceSession
+    }
+}
+
+/// An identity session that somebody has presented.
+package struct SeenSession: Sendable {
+    package let session: IdentitySession
+    package let tokenHash: [UInt8]
+    package let accessSID: String
+    package let seenAt: Timestamp
+
+    package init(session: IdentitySession, tokenHash: [UInt8], accessSID: String, seenAt: Timestamp) {
+        self.session = session
+        self.tokenHash = tokenHash
+        self.accessSID = accessSID
+        self.seenAt = seenAt
+    }
+}
+
+/// What an exchange on a device writes.
+package struct Registration: Sendable {
+    package let seen: SeenSession
+    package let deviceID: UUID
+    package let metadata: DeviceMetadata
+    package let push: PushRegistration?
+    /// Whether the device was held and this session brings it back.
+    package let reactivates: Bool
+    /// `nil` at `GET /auth/token`: the session is bound to the device, no device session begins.
+    package let deviceSession: NewDeviceSession?
+
+    package init(
+        seen: SeenSession, deviceID: UUID, metadata: DeviceMetadata, push: PushRegistration?, reactivates: Bool,
+        deviceSession: NewDeviceSession?
+    ) {
+        self.seen = seen
+        self.deviceID = deviceID
+        self.metadata = metadata
+        self.push = push
+        self.reactivates = reactivates
+        self.deviceSession = deviceSession
+    }
+}
+
+package struct NewDeviceSession: Sendable {
+    package let id: UUID
+    package let clientID: String
+    package let scopes: ScopeSet
+    package let authTime: Timestamp
+    package let amr: [String]
+    package let expiresAt: Timestamp
+    package let issued: IssuedRefresh
+    package let sealedSecret: [UInt8]
+
+    package init(
+        id: UUID, clientID: String, scopes: ScopeSet, authTime: Timestamp, amr: [String], expiresAt: Timestamp,
+        issued: IssuedRefresh, sealedSecret: [UInt8]
+    ) {
+        self.id = id
+        self.clientID = clientID
+        self.scopes = scopes
+        self.authTime = authTime
+        self.amr = amr
+        self.expiresAt = expiresAt
+        self.issued = issued
+        self.sealedSecret = sealedSecret
+    }
+}
+
+package enum RegistrationOutcome: Equatable, Sendable {
+    case registered
+    /// Something that was decided on has changed meanwhile, the device's id or state: look again.
+    case changed
+}

@@ -1,0 +1,65 @@
+import JOSE
+import JSON
+package import Primitives
+
+/// Proves access tokens at our own routes: signature, and then session, device and user in the database, each time.
+package struct AccessGate: Sendable {
+    private let policy: AuthPolicy
+    private let store: any SessionStore
+    private let keys: any KeyringSource
+    private let clock: any WallClock
+
+    package init(
+        policy: AuthPolicy, store: any SessionStore, keys: any KeyringSource, clock: any WallClock
+    ) {
+        self.policy = policy
+        self.store = store
+        self.keys = keys
+        self.clock = clock
+    }
+
+    package func authenticate(_ token: String) async throws(AuthFailure) -> Caller {
+        let verified = try await verify(token)
+        let deviceID = verified.claims["device_id"]?.stringValue.flatMap { UUID($0) }
+        guard let sessionID = verified.claims["sid"]?.stringValue else { throw refused(.tokenMalformed) }
+        let view = try await available { () async throws(Unavailability) in
+            try await store.accessView(sessionID: sessionID, deviceID: deviceID)
+        }
+        guard view.isLive else { throw refused(.accessRevoked) }
+        guard let caller = Caller(verified, deviceSession: view.deviceSession) else {
+            throw refused(.tokenMalformed)
+        }
+        return caller
+    }
+
+    package func requireFreshProof(_ caller: Caller) throws(AuthFailure) {
+        guard caller.hasFreshProof(at: clock.now()) else { throw refused(.stepUpRequired) }
+    }
+
+    private func verify(_ token: String) async throws(AuthFailure) -> VerifiedJWT {
+        guard let keyring = keys.keyring else { throw .unavailable(.starting) }
+        var result = verified(token, keyring)
+        if case .failure(.unknownKey) = result {
+            result = verified(
+                token, try await available { () async throws(Unavailability) in try await keys.reload() })
+        }
+        switch result {
+        case .success(let jwt): return jwt
+        case .failure(let error): throw refused(error.refusalReason)
+        }
+    }
+
+    private func verified(_ token: String, _ keyring: Keyring) -> Result<VerifiedJWT, JOSEError> {
+        Result { () throws(JOSEError) in
+            try JWTVerifier.verify(
+                UnverifiedJWS(token), keys: keyring.accessKey,
+                policy: JWTPolicy(
+                    type: .oneOf([AccessGrant.type]), issuers: [policy.issuer], audiences: policy.audiences),
+                now: clock.now())
+        }
+    }
+
+    private func refused(_ reason: RefusalReason) -> AuthFailure {
+        .refused(Refusal(reason, action: policy.verdictPolicy.action(for: reason, isDeviceHeld: false)))
+    }
+}

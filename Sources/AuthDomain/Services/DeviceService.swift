@@ -1,0 +1,84 @@
+package import Primitives
+
+/// What a user does with their devices and sessions. Foreign and unknown devices look alike: `.notFound`.
+package struct DeviceService: Sendable {
+    private let store: any DeviceStore
+    private let sessions: any SessionStore
+    private let gate: AccessGate
+    private let clock: any WallClock
+
+    package init(store: any DeviceStore, sessions: any SessionStore, gate: AccessGate, clock: any WallClock) {
+        self.store = store
+        self.sessions = sessions
+        self.gate = gate
+        self.clock = clock
+    }
+
+    package func devices(_ caller: Caller) async throws(AuthFailure) -> [Device] {
+        try await available { () async throws(Unavailability) in try await store.devices(of: caller.userID) }
+    }
+
+    package func device(_ id: String, _ caller: Caller) async throws(AuthFailure) -> Device {
+        let id = try parsed(id)
+        let device = try await available { () async throws(Unavailability) in
+            try await store.device(id, of: caller.userID)
+        }
+        guard let device else { throw .notFound }
+        return device
+    }
+
+    /// Texts are cut and cleaned like those of a registration; a text with nothing visible is left out.
+    package func update(
+        _ id: String, name: String?, appVersion: String?, _ caller: Caller
+    ) async throws(AuthFailure) -> Device {
+        let id = try parsed(id)
+        let device = try await available { () async throws(Unavailability) in
+            try await store.updateDevice(
+                id, of: caller.userID, name: DeviceMetadata.displayText(name),
+                appVersion: DeviceMetadata.displayText(appVersion))
+        }
+        guard let device else { throw .notFound }
+        return device
+    }
+
+    /// Idempotent. Another device needs fresh proof, one's own does not.
+    package func revoke(_ id: String, _ caller: Caller) async throws(AuthFailure) {
+        let target = try await device(id, caller)
+        if target.id != caller.deviceID { try gate.requireFreshProof(caller) }
+        _ = try await available { () async throws(Unavailability) in
+            try await store.revokeDevice(target.id, of: caller.userID, status: .revoked, at: clock.now())
+        }
+    }
+
+    package func revokeOthers(_ caller: Caller) async throws(AuthFailure) {
+        try gate.requireFreshProof(caller)
+        try await available { () async throws(Unavailability) in
+            try await store.revokeDevices(of: caller.userID, except: caller.deviceID, at: clock.now())
+        }
+    }
+
+    /// Ends the caller's own session; with `everywhere` (fresh proof) all of the user's.
+    package func signOut(_ caller: Caller, everywhere: Bool) async throws(AuthFailure) {
+        let now = clock.now()
+        if everywhere { try gate.requireFreshProof(caller) }
+        try await available { () async throws(Unavailability) in
+            if let session = caller.deviceSession {
+                _ = try await sessions.endSession(session.id, reason: .signedOut, ifGeneration: nil, at: now)
+            } else {
+                try await sessions.endIdentitySession(accessSID: caller.sessionID, reason: .signedOut, at: now)
+            }
+            if everywhere {
+                try await sessions.endAllSessions(of: caller.userID, reason: .sessionRevoked, at: now)
+            }
+        }
+    }
+
+    package func user(_ caller: Caller) async throws(AuthFailure) -> IdentityUser? {
+        try await available { () async throws(Unavailability) in try await sessions.user(caller.userID) }
+    }
+
+    private func parsed(_ id: String) throws(AuthFailure) -> UUID {
+        guard let id = UUID(id) else { throw .notFound }
+        return id
+    }
+}

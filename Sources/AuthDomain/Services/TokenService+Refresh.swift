@@ -1,0 +1,167 @@
+import Crypto
+import JOSE
+import Primitives
+
+/// Contract section 2.3, as it runs: the rows themselves are in `RefreshDecision`.
+extension TokenService {
+    /// A refresh as it was asked for, and the outcome's name for logs and metrics.
+    package struct RefreshRequest: Sendable {
+        package let token: String
+        package let key: IdempotencyKey?
+        package let options: Options
+
+        package init(token: String, key: IdempotencyKey?, options: Options) {
+            self.token = token
+            self.key = key
+            self.options = options
+        }
+    }
+
+    package func refresh(_ request: RefreshRequest) async throws(AuthFailure) -> TokenAnswer {
+        let now = clock.now()
+        let keyring = try required()
+        let (presented, keys) = try await prove(request.token, keyring: keyring, at: now)
+        for _ in 0..<Limits.rotationTriesMax {
+            let view = try await available { () async throws(Unavailability) in
+                try await store.refreshView(sessionID: presented.sessionID, userID: presented.userID)
+            }
+            if let answer = try await attempt(request, presented, view, keyring: keys, at: now) { return answer }
+        }
+        throw .unavailable(.busy)
+    }
+
+    /// Signature, type, issuer and audience. A key that is not in memory is looked up before any refusal.
+    private func prove(
+        _ token: String, keyring: Keyring, at now: Timestamp
+    ) async throws(AuthFailure) -> (SignedRefresh, Keyring) {
+        var keyring = keyring
+        var result = signed(token, keyring, now)
+        if case .failure(.unknownKey) = result {
+            keyring = try await available { () async throws(Unavailability) in try await keys.reload() }
+            result = signed(token, keyring, now)
+        }
+        switch result {
+        case .success(let presented): return (presented, keyring)
+        case .failure(let error):
+            throw await mint.refuse(error.refusalReason, presented: token, keyring: keyring, at: now)
+        }
+    }
+
+    private func signed(_ token: String, _ keyring: Keyring, _ now: Timestamp) -> Result<SignedRefresh, JOSEError> {
+        Result { () throws(JOSEError) in
+            try SignedRefresh(UnverifiedJWS(token), keyring: keyring, policy: policy, at: now)
+        }
+    }
+
+    /// One look at the row. `nil`: it changed while we decided; look again.
+    private func attempt(
+        _ request: RefreshRequest, _ presented: SignedRefresh, _ view: RefreshView, keyring: Keyring,
+        at now: Timestamp
+    ) async throws(AuthFailure) -> TokenAnswer? {
+        guard let session = view.session else {
+            throw await mint.refuse(.sessionUnknown, presented: request.token, keyring: keyring, at: now)
+        }
+        let secret = try opened(session)
+        guard presented.isDerived(from: secret), session.userID == presented.userID,
+            request.options.clientID.map({ $0 == session.clientID }) ?? true
+        else { throw await mint.refuse(.tokenForeign, presented: request.token, keyring: keyring, at: now) }
+
+        let keyHash = request.key?.hash(for: secret)
+        let decision = RefreshDecision.decide(
+            presented: presented.generation, tokenExpiresAt: presented.expiresAt, keyHash: keyHash,
+            state: session.rotation, windows: policy.windows, at: now)
+        switch decision {
+        case .ended(let reason): throw await refuse(reason, session, request, keyring, now)
+        case .expired: throw await refuse(.refreshExpired, session, request, keyring, now)
+        case .stale: throw await refuse(.refreshStale, session, request, keyring, now)
+        case .reused:
+            let hasEnded = try await available { () async throws(Unavailability) in
+                try await store.endSession(
+                    session.id, reason: .refreshReused, ifGeneration: session.rotation.generation, at: now)
+            }
+            guard hasEnded else { return nil }
+            throw await refuse(.refreshReused, session, request, keyring, now)
+        case .replay:
+            let grant = try await admitted(view, session, request, keyring, now)
+            return try await answer(grant, session, session.current, secret, keyring, now)
+        case .rotate(let generation, let isRestored):
+            let grant = try await admitted(view, session, request, keyring, now)
+            let issued = IssuedRefresh.make(
+                generation: generation, kid: keyring.refresh.kid, lifetime: policy.refreshLifetime,
+                sessionEnd: session.rotation.expiresAt, at: now)
+            let rotation = Rotation(
+                sessionID: session.id, state: session.rotation, issued: issued, keyHash: keyHash,
+                isRestored: isRestored, at: now)
+            let isWritten = try await available { () async throws(Unavailability) in try await store.rotate(rotation) }
+            guard isWritten else { return nil }
+            return try await answer(grant, session, issued, secret, keyring, now)
+        }
+    }
+
+    /// Every check that can refuse a mint, before anything is written.
+    private func admitted(
+        _ view: RefreshView, _ session: DeviceSession, _ request: RefreshRequest, _ keyring: Keyring,
+        _ now: Timestamp
+    ) async throws(AuthFailure) -> AccessGrant {
+        if let reason = session.deviceStatus.holdsReason {
+            throw await refuse(reason, session, request, keyring, now)
+        }
+        if session.deviceStatus == .suspended { throw await refuse(.deviceSuspended, session, request, keyring, now) }
+        guard let user = view.user else { throw await refuse(.accountDeleted, session, request, keyring, now) }
+        if user.isBanned(at: now) { throw await refuse(.userBanned, session, request, keyring, now) }
+
+        let scopes = try narrowed(request.options.scopes, within: session.scopes)
+        guard
+            let admitted = policy.gate.admit(
+                scopes: scopes, audiences: policy.audiences, isVerified: user.isVerified)
+        else { throw await refuse(.identityUnverified, session, request, keyring, now) }
+        return AccessGrant(
+            subject: session.userID, sessionID: session.id.description, deviceID: session.deviceID,
+            clientID: session.clientID, scopes: admitted.scopes, audiences: admitted.audiences,
+            isVerified: user.isVerified, authTime: session.authTime, amr: session.amr, actor: nil,
+            lifetime: policy.accessLifetime, custom: view.claims)
+    }
+
+    private func answer(
+        _ grant: AccessGrant, _ session: DeviceSession, _ issued: IssuedRefresh, _ secret: Secret<[UInt8]>,
+        _ keyring: Keyring, _ now: Timestamp
+    ) async throws(AuthFailure) -> TokenAnswer {
+        // The row names its key: a replay is signed by the key that signed the successor the first time.
+        guard let key = keyring.refreshKey(issued.kid) else { throw .unavailable(.misconfigured) }
+        let part = TokenMint.RefreshPart(
+            issued: issued, key: key, sessionID: session.id, userID: session.userID, secret: secret,
+            sessionExpiresAt: session.rotation.expiresAt)
+        return try await mint.answer(grant, refresh: part, keyring: keyring, at: now)
+    }
+
+    private func refuse(
+        _ reason: RefusalReason, _ session: DeviceSession, _ request: RefreshRequest, _ keyring: Keyring,
+        _ now: Timestamp
+    ) async -> AuthFailure {
+        await mint.refuse(
+            reason, isDeviceHeld: session.deviceStatus.holdsReason != nil, sessionID: session.id.description,
+            deviceID: session.deviceID, presented: request.token, keyring: keyring, at: now)
+    }
+
+    private func opened(_ session: DeviceSession) throws(AuthFailure) -> Secret<[UInt8]> {
+        do throws(CryptoError) {
+            return try sealing.open(session.sealedSecret, context: Self.secretContext(session.id))
+        } catch {
+            // A KEK that is missing is our fault and no verdict on the token.
+            throw .unavailable(.misconfigured)
+        }
+    }
+
+    static func secretContext(_ sessionID: UUID) -> String { "device-session:\(sessionID)" }
+}
+
+extension JOSEError {
+    /// How a token that does not verify is called in a refusal.
+    var refusalReason: RefusalReason {
+        switch self {
+        case .malformed, .algorithmNotAllowed, .typeMismatch, .claimInvalid: .tokenMalformed
+        case .unknownKey, .signatureInvalid, .issuerMismatch, .audienceMismatch, .notYetValid: .tokenForeign
+        case .expired: .accessExpired
+        }
+    }
+}

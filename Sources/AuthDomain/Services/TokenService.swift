@@ -1,0 +1,59 @@
+package import Crypto
+import JOSE
+package import Primitives
+
+/// The three ways to a token: exchange, refresh, and an access token for a session.
+///
+/// Each is: prove what was presented, read, decide by a pure function, write, sign. Nothing is held while signing, and a
+/// refusal or an outage never moves a generation.
+package struct TokenService: Sendable {
+    let policy: AuthPolicy
+    let store: any SessionStore
+    let keys: any KeyringSource
+    let sealing: KeyEncryptionKeys
+    let sessionTokens: SessionTokenReader
+    let lookup: TokenLookup
+    let clock: any WallClock
+    let random: any RandomSource
+    let mint: TokenMint
+
+    package init(
+        policy: AuthPolicy, store: any SessionStore, keys: any KeyringSource, signer: any TokenSigner,
+        sealing: KeyEncryptionKeys, sessionTokens: SessionTokenReader, lookup: TokenLookup, clock: any WallClock,
+        random: any RandomSource
+    ) {
+        self.policy = policy
+        self.store = store
+        self.keys = keys
+        self.sealing = sealing
+        self.sessionTokens = sessionTokens
+        self.lookup = lookup
+        self.clock = clock
+        self.random = random
+        mint = TokenMint(policy: policy, signer: signer, random: random)
+    }
+
+    /// What a request for tokens may say beside its credential.
+    package struct Options: Sendable {
+        package var clientID: String?
+        package var scopes: ScopeSet?
+
+        package init(clientID: String? = nil, scopes: ScopeSet? = nil) {
+            self.clientID = clientID
+            self.scopes = scopes
+        }
+    }
+
+    static let defaultClientID = "app"
+
+    /// Scopes asked for, of those that may be had. RFC 6749 §6: a refresh may narrow, never widen.
+    func narrowed(_ wanted: ScopeSet?, within granted: ScopeSet) throws(AuthFailure) -> ScopeSet {
+        guard let wanted else { return granted }
+        guard granted.contains(wanted) else { throw .invalid(.scopeInvalid) }
+        return wanted
+    }
+
+    func required() throws(AuthFailure) -> Keyring {
+        do throws(Unavailability) { return try keys.required() } catch { throw .unavailable(error) }
+    }
+}
