@@ -1,0 +1,47 @@
+import Primitives
+
+extension ConnectionTarget {
+    /// The keywords of one attempt: what the URL says, completed by the configuration.
+    ///
+    /// - Parameter address: numeric, so that libpq looks nothing up; `nil` for a unix socket.
+    func keywords(
+        for host: Host, at address: String?, _ configuration: DatabaseConfiguration
+    ) -> [(name: String, value: String)] {
+        var all = keywords
+        all["host"] = host.name.isEmpty ? nil : host.name
+        all["hostaddr"] = address
+        all["port"] = host.port
+        all["client_encoding"] = "UTF8"
+        all["options"] = options(configuration)
+
+        var defaults = [
+            "application_name": configuration.applicationName,
+            // Kerberos would be looked up in files and over the network, in place.
+            "gssencmode": "disable",
+            "keepalives_idle": String(configuration.keepaliveIdle.wholeSeconds),
+            "keepalives_interval": String(configuration.keepaliveInterval.wholeSeconds),
+            "keepalives_count": String(configuration.keepaliveProbes),
+            "tcp_user_timeout": String(configuration.acknowledgementTimeout.wholeMilliseconds),
+        ]
+        // A session that we make read-only would be refused as one that takes no writes.
+        if configuration.isReadOnly {
+            all["target_session_attrs"] = "any"
+        } else {
+            defaults["target_session_attrs"] = "read-write"
+        }
+        return all.merging(defaults) { own, _ in own }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// Session settings that are in force from the first statement on. The URL's own come later and win, but for the
+    /// read-only mark.
+    private func options(_ configuration: DatabaseConfiguration) -> String {
+        var options = [
+            "-c statement_timeout=\(configuration.statementTimeout.wholeMilliseconds)",
+            "-c lock_timeout=\(configuration.lockTimeout.wholeMilliseconds)",
+            "-c idle_in_transaction_session_timeout=\(configuration.idleInTransactionTimeout.wholeMilliseconds)",
+        ]
+        if let own = keywords["options"], !own.isEmpty { options.append(own) }
+        if configuration.isReadOnly { options.append("-c default_transaction_read_only=on") }
+        return options.joined(separator: " ")
+    }
+}
