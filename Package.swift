@@ -72,7 +72,8 @@ let package = Package(
         .target(
             name: "AuthTesting",
             dependencies: [
-                "AuthDomain", "AuthStore", "Postgres", "Reactor", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives",
+                "SallyportServer", "AuthDomain", "AuthStore", "Postgres", "Reactor", "JOSE", "Crypto", "JSON",
+                "Telemetry", "Primitives",
             ],
             path: "Tests/AuthTesting",
             swiftSettings: house

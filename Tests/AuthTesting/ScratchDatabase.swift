@@ -1,0 +1,30 @@
+import SallyportServer
+
+/// A fresh, empty database of a scratch cluster, dropped with the last reference to it.
+package final class ScratchDatabase: Sendable {
+    package let name: String
+    private let cluster: ScratchCluster
+
+    init(on cluster: ScratchCluster) throws {
+        self.cluster = cluster
+        name = "scratch_\(String(UInt64.random(in: 0 ... .max), radix: 16))"
+        try cluster.postgres.createDatabase(name)
+    }
+
+    deinit {
+        // Best effort: the whole cluster goes at the end of the run.
+        _ = try? cluster.postgres.runSQL(
+            "DROP DATABASE IF EXISTS \(EmbeddedPostgres.quoted(name)) WITH (FORCE)", database: "postgres")
+    }
+
+    /// A libpq URI of the superuser.
+    package var url: String { url(role: "postgres") }
+
+    package func url(role: String) -> String { cluster.postgres.connectionURL(database: name, role: role) }
+
+    /// Runs a script through psql: the rows of all its statements as text, NULL as the empty text.
+    @discardableResult
+    package func sql(_ text: String) throws -> [[String]] {
+        try cluster.postgres.runSQL(text, database: name)
+    }
+}
