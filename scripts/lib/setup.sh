@@ -1,0 +1,69 @@
+# shellcheck shell=bash
+# What scripts/dev and scripts/test need from the machine. Sourced, never run; the caller has set strict mode.
+
+# What the build links, and how it is found.
+# shellcheck disable=SC2034 # used by the scripts that source this file
+build_packages=(libssl-dev libpq-dev pkg-config)
+# What the tests and `sallyport dev` run.
+server_package=postgresql-15
+
+say() { printf '==> %s\n' "$*" >&2; }
+
+# A newcomer's problem is not a failure of the code: status 2, and what to do.
+give_up() {
+    printf 'error: %s\n' "$*" >&2
+    exit 2
+}
+
+is_installed() {
+    [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# Another major version will do as well.
+has_postgres_server() {
+    compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
+}
+
+# Installs those of the named Debian packages that are missing, and PostgreSQL's server if there is none.
+install_packages() {
+    local wanted=("$@") missing=() package
+    has_postgres_server || wanted+=("$server_package")
+    if ! command -v dpkg-query >/dev/null; then
+        say "Not a Debian system: taking for granted what these packages hold: ${wanted[*]}"
+        return
+    fi
+    for package in "${wanted[@]}"; do
+        is_installed "$package" || missing+=("$package")
+    done
+    if [ ${#missing[@]} -eq 0 ]; then
+        say "Debian packages: all there"
+        return
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        give_up "Debian packages are missing; run this line, then start again:
+  sudo apt-get update && sudo apt-get install --yes --no-install-recommends ${missing[*]}"
+    fi
+    say "Installing Debian packages: ${missing[*]}"
+    forbid_default_cluster
+    export DEBIAN_FRONTEND=noninteractive
+    local apt=(apt-get --quiet --yes -o DPkg::Lock::Timeout=300)
+    "${apt[@]}" update >&2 </dev/null
+    "${apt[@]}" install --no-install-recommends "${missing[@]}" >&2 </dev/null
+}
+
+# Debian's server package makes and starts a cluster of its own. Ours is private, so none shall; a machine that
+# has this file has decided already.
+forbid_default_cluster() {
+    local file=/etc/postgresql-common/createcluster.conf
+    [ -e "$file" ] && return
+    mkdir -p "${file%/*}"
+    printf 'create_main_cluster = false\n' >"$file"
+}
+
+require_swift() {
+    command -v swift >/dev/null ||
+        give_up "the Swift toolchain is missing (6.3 or later); see https://www.swift.org/install/linux/"
+    local version
+    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9.]*\).*/\1/p;T;q')
+    say "Swift ${version:-of an unknown version}"
+}
