@@ -31,7 +31,7 @@ package final class RSAPrivateKey: @unchecked Sendable {
     package convenience init(pkcs8DER der: [UInt8]) throws(CryptoError) {
         let key = try Self.imported(der)
         try self.init(owning: key)
-        // A damaged factor makes signatures that give the key away (Boneh, DeMillo, Lipton 1997): try it once here.
+        // Parts that do not belong together show here, and not when a client refuses the first token.
         let probe = Array("sallyport key check".utf8)
         guard publicKey.isValidSignature(try sign(probe), of: probe) else { throw .keyRefused }
     }
@@ -44,17 +44,16 @@ package final class RSAPrivateKey: @unchecked Sendable {
         self.key = key
     }
 
-    package func pkcs8DER() throws(CryptoError) -> Secret<[UInt8]> {
-        let info = try OpenSSLHandle(EVP_PKEY2PKCS8(key.pointer), release: PKCS8_PRIV_KEY_INFO_free)
-        let count = i2d_PKCS8_PRIV_KEY_INFO(info.pointer, nil)
-        guard count > 0 else {
-            ERR_clear_error()
-            throw .unavailable
-        }
+    /// PKCS #8, DER; the same bytes for the same key.
+    package func pkcs8DER() -> Secret<[UInt8]> {
+        guard let info = EVP_PKEY2PKCS8(key.pointer) else { preconditionFailure("no memory to write a key") }
+        defer { PKCS8_PRIV_KEY_INFO_free(info) }
+        let count = i2d_PKCS8_PRIV_KEY_INFO(info, nil)
+        precondition(count > 0, "a key that libcrypto holds can be written")
         return Secret(
             [UInt8](unsafeUninitializedCapacity: Int(count)) { bytes, initializedCount in
                 var end = bytes.baseAddress
-                initializedCount = Int(i2d_PKCS8_PRIV_KEY_INFO(info.pointer, &end))
+                initializedCount = Int(i2d_PKCS8_PRIV_KEY_INFO(info, &end))
             })
     }
 

@@ -85,3 +85,9 @@ extension JSONObject {
         return text
     }
 }
+
+extension UnverifiedJWS: CustomStringConvertible, CustomReflectable {
+    /// Whoever reads a token in a log can use it.
+    package var description: String { "[token]" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

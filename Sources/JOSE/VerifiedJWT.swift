@@ -14,3 +14,9 @@ package struct VerifiedJWT: Sendable {
     package let expiresAt: Timestamp
     package let claims: JSONObject
 }
+
+extension VerifiedJWT: CustomStringConvertible, CustomReflectable {
+    /// Claims name people.
+    package var description: String { "[verified token]" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
