@@ -1,7 +1,7 @@
 /// The mark of RSA keys made by Infineon's faulty generator, whose factors can be computed.
 ///
-/// Both primes of such a key are powers of 65537 modulo a product of small primes, and so is the modulus: it lies in the
-/// subgroup that 65537 spans modulo each of them. A sound key does so by chance once in 2^27 for these primes.
+/// Both primes of such a key are powers of 65537 modulo a product of small primes, and so is the modulus: it lies in
+/// the subgroup that 65537 spans modulo each of them. A sound key does so by chance once in 2^27 for these primes.
 ///
 /// Source: CVE-2017-15361; Nemec et al., "The Return of Coppersmith's Attack", 2017, section 2.
 enum ROCAFingerprint {

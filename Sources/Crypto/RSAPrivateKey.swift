@@ -5,8 +5,8 @@ package import Primitives
 ///
 /// A signature takes some 0.4 ms of the calling thread. Source: RFC 8017 §8.2, RFC 7518 §3.3.
 package final class RSAPrivateKey: @unchecked Sendable {
-    // SAFETY: both handles are made in `init`, freed in deinit, and only read after it: a signature works on its own copy of
-    // the prepared context; libcrypto allows a key to be used by many threads at once and locks its blinding itself.
+    // SAFETY: both handles are made in `init`, freed in deinit, and only read in between: a signature works on its own
+    // copy of the prepared context; libcrypto lets many threads use a key at once and locks its blinding itself.
     package let publicKey: RSAPublicKey
     private let key: OpenSSLHandle
     private let prepared: OpenSSLHandle

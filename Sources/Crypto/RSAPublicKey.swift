@@ -2,8 +2,8 @@ import COpenSSL
 
 /// An RSA key that checks RS256 signatures: RSASSA-PKCS1-v1_5 with SHA-256. Source: RFC 8017 §8.2, RFC 7518 §3.3.
 package final class RSAPublicKey: @unchecked Sendable {
-    // SAFETY: both handles are made in `init`, freed in deinit, and only read after it: a check works on its own copy of the
-    // prepared context, and libcrypto allows a key to be read by many threads at once.
+    // SAFETY: both handles are made in `init`, freed in deinit, and only read in between: a check works on its own copy
+    // of the prepared context, and libcrypto lets many threads read a key at once.
     /// Big-endian, without leading zeros.
     package let modulus: [UInt8]
     package let exponent: [UInt8]
@@ -12,8 +12,8 @@ package final class RSAPublicKey: @unchecked Sendable {
 
     /// Both numbers big-endian, without leading zeros.
     ///
-    /// - Throws: `keyRefused` outside 2048 to 8192 bits, for an even modulus, an exponent that is even, below 3 or longer
-    ///   than 32 bits, leading zeros, and the fingerprint of Infineon's broken generator.
+    /// - Throws: `keyRefused` outside 2048 to 8192 bits, for an even modulus, an exponent that is even, below 3 or
+    ///   longer than 32 bits, leading zeros, and the fingerprint of Infineon's broken generator.
     package init(modulus: [UInt8], exponent: [UInt8]) throws(CryptoError) {
         guard Self.isAcceptable(modulus: modulus, exponent: exponent) else { throw .keyRefused }
         self.modulus = modulus

@@ -22,8 +22,8 @@ package struct UnverifiedJWS: Sendable {
     package let signingInput: [UInt8]
     package let signature: [UInt8]
 
-    /// - Throws: `malformed`, also for `crit` (we understand no extension, RFC 7515 §4.1.11), `b64` (RFC 7797) and `zip`,
-    ///   and for a `kid` that is no text of 1 to 256 bytes without control characters.
+    /// - Throws: `malformed`, also for `crit` (we understand no extension, RFC 7515 §4.1.11), for `b64` (RFC 7797) and
+    ///   `zip`, and for a `kid` that is no text of 1 to 256 bytes without control characters.
     package init(_ text: String) throws(JOSEError) {
         // The limit comes before any work, dots are counted before any decoding: CVE-2025-30204.
         guard text.utf8.count <= tokenBytesMax else { throw .malformed }
