@@ -53,7 +53,16 @@ struct Base64Alphabet: Sendable {
         self.values = values
     }
 
+    /// Generic code of another module runs unspecialized, some 50 ns a byte: both ways work on an array.
     func encode(_ bytes: some Collection<UInt8>, isPadded: Bool) -> [UInt8] {
+        encode(Array(bytes), isPadded: isPadded)
+    }
+
+    func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        decode(Array(text))
+    }
+
+    private func encode(_ bytes: [UInt8], isPadded: Bool) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
         var pending: UInt32 = 0
@@ -73,7 +82,7 @@ struct Base64Alphabet: Sendable {
         return text
     }
 
-    func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    private func decode(_ text: [UInt8]) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count * 3 / 4)
