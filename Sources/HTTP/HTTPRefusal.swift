@@ -1,16 +1,16 @@
 /// Why the server answers by itself, before or instead of asking the application. The connection ends after each.
+///
+/// A request that misses its deadline is none of them: its connection is closed without an answer, as RFC 9110 §15.5.9
+/// leaves to the server, because a deadline ends both directions of a socket.
 package enum HTTPRefusal: Error, Hashable, Sendable {
     /// The bytes are not a request that is taken.
     case unacceptable(HTTPParseError)
-    /// The request did not arrive within its deadline.
-    case tooSlow
     /// All connections that the process takes are in use.
     case overloaded
 
     package var status: HTTPStatus {
         switch self {
         case .unacceptable(let error): error.status
-        case .tooSlow: .requestTimeout
         case .overloaded: .serviceUnavailable
         }
     }

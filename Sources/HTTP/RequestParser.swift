@@ -61,6 +61,10 @@ package struct RequestParser: Sendable {
         return true
     }
 
+    /// Whether bytes are there that no event was made of: within a message the beginning of its content, behind its
+    /// end the next one's.
+    package var hasPendingBytes: Bool { cursor < buffer.count || !body.isEmpty }
+
     /// Takes bytes that arrived. They are copied.
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         dropUsedBytes()

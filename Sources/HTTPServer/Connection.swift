@@ -1,0 +1,183 @@
+import HTTP
+import Reactor
+import Telemetry
+
+/// Drives one connection: reads, asks the application, answers, in straight lines on one loop.
+///
+/// Requests on a connection are answered one by one in their order. Answers are gathered while whole requests are
+/// buffered and sent before anything is waited for. At rest a connection holds no buffer.
+final class Connection {
+    /// What the connection waits for; each phase has one deadline for all of it.
+    enum Phase {
+        /// The first byte of the first request.
+        case fresh
+        /// The first byte of another request.
+        case idle
+        case head
+        case content
+        /// The application, or the peer to take what was written.
+        case working
+    }
+
+    let server: LoopServer
+    private(set) var phase = Phase.fresh
+
+    private let socket: Socket
+    private var parser: RequestParser
+    /// The head whose content is being received.
+    private var head: RequestHead?
+    private var hasSentContinue = false
+    private var output: [UInt8] = []
+    private var answerCount = 0
+    private lazy var peer = socket.peer.host
+
+    init(_ socket: Socket, of server: LoopServer) {
+        self.socket = socket
+        self.server = server
+        parser = RequestParser(limits: server.configuration.limits)
+    }
+
+    /// Whoever waits on the socket gets an error and ends.
+    func close() {
+        socket.close()
+    }
+
+    /// Until either side ends it. The socket is closed afterwards.
+    func serve() async {
+        socket.setDeadline(after: server.configuration.headerDeadline)
+        do throws(SocketError) {
+            try await exchange()
+        } catch {
+            logEnd(error)
+        }
+        socket.close()
+    }
+
+    /// Answers that there is no room, without reading a request first.
+    func turnAway() async {
+        phase = .working
+        do throws(SocketError) {
+            try await refuse(.overloaded)
+        } catch {
+            logEnd(error)
+        }
+        socket.close()
+    }
+
+    private func exchange() async throws(SocketError) {
+        while true {
+            switch parser.next() {
+            case .needMore:
+                guard try await receive() else { return }
+            case .head(let head):
+                self.head = head
+                hasSentContinue = false
+            case .end(let body):
+                guard let head else { return }
+                self.head = nil
+                guard try await answer(HTTPRequest(head: head, body: body, peer: peer), head) else { return }
+            case .failed(let error):
+                server.logger.debug(
+                    "request refused", [LogField("http.status", error.status.code), LogField("reason", "\(error)")])
+                return try await refuse(.unacceptable(error))
+            }
+        }
+    }
+
+    /// Sends what is due and waits for more.
+    ///
+    /// - Returns: `false` when nothing more is to come. A request that is cut short is dropped without an answer.
+    private func receive() async throws(SocketError) -> Bool {
+        // RFC 9110 §10.1.1: not when content has arrived already.
+        if let head, head.expectsContinue, !hasSentContinue, !parser.hasPendingBytes {
+            hasSentContinue = true
+            output.append(contentsOf: ResponseSerializer.continueHead)
+        }
+        try await flush()
+        enter(nextPhase)
+        if phase == .idle, server.isDraining { return false }
+        let scratch = server.scratch
+        let count = try await socket.read(into: scratch)
+        guard count > 0 else { return false }
+        parser.append(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+        return true
+    }
+
+    private var nextPhase: Phase {
+        if head != nil { return .content }
+        if parser.isInsideMessage { return .head }
+        return answerCount == 0 ? .fresh : .idle
+    }
+
+    /// Sets a phase's deadline once, however many reads it takes.
+    private func enter(_ next: Phase) {
+        guard next != phase else { return }
+        let isFirstHead = phase == .fresh && next == .head
+        phase = next
+        switch next {
+        case .fresh: break
+        case .idle: socket.setDeadline(after: server.configuration.idleDeadline)
+        // The first head's runs from the connection's begin.
+        case .head: if !isFirstHead { socket.setDeadline(after: server.configuration.headerDeadline) }
+        case .content: socket.setDeadline(after: server.configuration.bodyDeadline)
+        case .working: break
+        }
+    }
+
+    /// - Returns: whether the connection goes on.
+    private func answer(_ request: HTTPRequest, _ head: RequestHead) async throws(SocketError) -> Bool {
+        phase = .working
+        socket.setDeadline(after: nil)
+        let response = await server.application.respond(to: request)
+        let keeps = head.keepsConnection && !response.closesConnection && !server.isDraining
+        write(response, isHead: request.method == .head, version: request.version, keeps: keeps)
+        answerCount += 1
+        if !keeps {
+            try await flush()
+            // A client that asked for the end sends nothing more; any other may have.
+            if head.keepsConnection || parser.hasPendingBytes { try await linger() }
+            return false
+        }
+        if output.count >= Limits.outputBytesBatched { try await flush() }
+        return true
+    }
+
+    private func refuse(_ refusal: HTTPRefusal) async throws(SocketError) {
+        write(server.application.refuse(refusal), isHead: false, version: .http11, keeps: false)
+        try await flush()
+        try await linger()
+    }
+
+    private func write(_ response: HTTPResponse, isHead: Bool, version: HTTPVersion, keeps: Bool) {
+        if output.capacity == 0 { output = server.takeOutput() }
+        ResponseSerializer.append(
+            response, .init(isHead: isHead, version: version, keepsConnection: keeps, date: server.currentDate()),
+            to: &output)
+    }
+
+    private func flush() async throws(SocketError) {
+        guard !output.isEmpty else { return }
+        phase = .working
+        socket.setDeadline(after: server.configuration.writeDeadline)
+        let bytes = output
+        output = []
+        try await socket.write(bytes)
+        server.giveBack(consume bytes)
+    }
+
+    /// Lets the client read the last answer: see `Limits.lingerBytesMax`.
+    private func linger() async throws(SocketError) {
+        socket.finishWriting()
+        socket.setDeadline(after: Limits.lingerTime)
+        var left = Limits.lingerBytesMax
+        while left > 0 {
+            let count = try await socket.read(into: server.scratch)
+            guard count > 0 else { return }
+            left -= count
+        }
+    }
+
+    private func logEnd(_ error: SocketError) {
+        server.logger.debug("connection ended", [LogField("reason", "\(error)"), LogField("client.address", peer)])
+    }
+}

@@ -1,0 +1,42 @@
+package import HTTP
+package import Primitives
+package import Reactor
+
+/// Where a server listens and what a connection may cost. The defaults are the product's.
+package struct HTTPServerConfiguration: Sendable {
+    /// Port 0 takes a free one.
+    package var address: SocketAddress
+    package var limits: HTTPLimits
+    /// From a request's first byte, or from the connection's begin, to the end of its head: for the whole of it.
+    package var headerDeadline: Duration
+    /// From the end of a head to the end of its content, for the whole of it.
+    package var bodyDeadline: Duration
+    /// Between two requests. Longer than the usual 60 s of a balancer, so that the balancer closes first.
+    package var idleDeadline: Duration
+    /// For one send: a peer that stops reading is given up after it.
+    package var writeDeadline: Duration
+    /// Connections of the whole process; one more is answered 503.
+    package var connectionsMax: Int
+    /// For `Date` alone.
+    package var clock: any WallClock
+
+    package init(
+        address: SocketAddress,
+        limits: HTTPLimits = HTTPLimits(),
+        headerDeadline: Duration = .seconds(10),
+        bodyDeadline: Duration = .seconds(30),
+        idleDeadline: Duration = .seconds(75),
+        writeDeadline: Duration = .seconds(30),
+        connectionsMax: Int = 8_192,
+        clock: any WallClock
+    ) {
+        self.address = address
+        self.limits = limits
+        self.headerDeadline = headerDeadline
+        self.bodyDeadline = bodyDeadline
+        self.idleDeadline = idleDeadline
+        self.writeDeadline = writeDeadline
+        self.connectionsMax = connectionsMax
+        self.clock = clock
+    }
+}

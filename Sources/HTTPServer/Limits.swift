@@ -1,0 +1,23 @@
+/// What the connection driver may use at most.
+enum Limits {
+    /// Bytes of a loop's one read buffer: a read is copied out before anything else of the loop runs.
+    static let scratchBytes = 16_384
+
+    /// Answers to pipelined requests are gathered up to this many bytes, then sent.
+    static let outputBytesBatched = 65_536
+
+    /// Output buffers that a loop keeps for reuse, and the largest that it keeps.
+    static let spareOutputsMax = 16
+    static let spareOutputBytesMax = 65_536
+
+    /// After a last answer the rest of the client's bytes is read and dropped: a close with bytes unread would reset
+    /// the connection and could take the answer with it. So many bytes and so long.
+    static let lingerBytesMax = 1_048_576
+    static let lingerTime = Duration.seconds(2)
+
+    /// Connections over the limit that are told so at one time and loop; more are closed without a word.
+    static let turnedAwayMax = 64
+
+    /// How long a drain waits for the first byte of a connection that was accepted and never used.
+    static let freshConnectionGrace = Duration.seconds(1)
+}

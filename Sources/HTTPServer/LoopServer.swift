@@ -1,0 +1,135 @@
+import HTTP
+import Primitives
+import Reactor
+import Telemetry
+
+/// One loop's share of a server: its listener, its connections and the buffers that they borrow.
+final class LoopServer {
+    // SAFETY: `scratch` is owned here and freed in deinit; the class is touched on its loop alone (behind `LoopBound`).
+    let loop: EventLoop
+    let application: any HTTPApplication
+    let configuration: HTTPServerConfiguration
+    let logger: Logger
+    /// The loop's one read buffer. Valid from a read's return to the next suspension: copy out at once.
+    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: Limits.scratchBytes, alignment: 16)
+    private(set) var isDraining = false
+
+    private let listener: Listener
+    private let count: ConnectionCount
+    private var date: DateCache
+    private var connections: [ObjectIdentifier: Connection] = [:]
+    private var turnedAwayCount = 0
+    private var spareOutputs: [[UInt8]] = []
+    private var drainWaiters: [UnsafeContinuation<Void, Never>] = []
+
+    init(
+        loop: EventLoop, listener: Listener, application: any HTTPApplication,
+        configuration: HTTPServerConfiguration, count: ConnectionCount, logger: Logger
+    ) {
+        self.loop = loop
+        self.listener = listener
+        self.application = application
+        self.configuration = configuration
+        self.count = count
+        self.logger = logger
+        date = DateCache(clock: configuration.clock)
+    }
+
+    deinit {
+        scratch.deallocate()
+    }
+
+    func acceptUntilClosed() async {
+        while let socket = await listener.accept() { admit(socket) }
+    }
+
+    private func admit(_ socket: Socket) {
+        let connection = Connection(socket, of: self)
+        guard count.enter() else { return turnAway(connection) }
+        start(connection) { [count] connection in
+            await connection.value.serve()
+            count.leave()
+        }
+    }
+
+    /// Over the limit: a short answer tells the client to come back, as long as few are told at a time.
+    private func turnAway(_ connection: Connection) {
+        guard turnedAwayCount < Limits.turnedAwayMax else { return connection.close() }
+        if turnedAwayCount == 0 {
+            logger.warning("connection limit reached", [LogField("connections.max", configuration.connectionsMax)])
+        }
+        turnedAwayCount += 1
+        start(connection) { connection in
+            await connection.value.turnAway()
+            connection.value.server.turnedAwayCount -= 1
+        }
+    }
+
+    private func start(
+        _ connection: Connection, _ body: @escaping @Sendable (LoopBound<Connection>) async -> Void
+    ) {
+        connections[ObjectIdentifier(connection)] = connection
+        let bound = LoopBound(connection, on: loop)
+        loop.spawn {
+            await body(bound)
+            bound.value.server.remove(bound.value)
+        }
+    }
+
+    private func remove(_ connection: Connection) {
+        connections[ObjectIdentifier(connection)] = nil
+        if connections.isEmpty { resumeDrainWaiters() }
+    }
+
+    // MARK: Drain
+
+    func drain(within limit: Duration) async {
+        isDraining = true
+        for socket in listener.acceptQueued() { admit(socket) }
+        listener.close()
+        // A turn later: whoever has a request waiting in its socket has read it by then and is at rest no more.
+        await loop.sleep(for: .zero)
+        closeConnections { $0.phase == .idle }
+        let grace = loop.schedule(after: min(Limits.freshConnectionGrace, limit)) { [self] in
+            closeConnections { $0.phase == .fresh }
+        }
+        let end = loop.schedule(after: limit) { [self] in
+            if !connections.isEmpty {
+                logger.warning("drain ended with open connections", [LogField("connections.open", connections.count)])
+            }
+            closeConnections { _ in true }
+            resumeDrainWaiters()
+        }
+        if !connections.isEmpty {
+            await withUnsafeContinuation { drainWaiters.append($0) }
+        }
+        grace.cancel()
+        end.cancel()
+    }
+
+    private func closeConnections(where matches: (Connection) -> Bool) {
+        for connection in connections.values where matches(connection) { connection.close() }
+    }
+
+    private func resumeDrainWaiters() {
+        let waiters = drainWaiters
+        drainWaiters = []
+        for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: What connections borrow
+
+    func currentDate() -> [UInt8] {
+        date.current()
+    }
+
+    func takeOutput() -> [UInt8] {
+        spareOutputs.popLast() ?? []
+    }
+
+    func giveBack(_ output: consuming [UInt8]) {
+        guard output.capacity <= Limits.spareOutputBytesMax, spareOutputs.count < Limits.spareOutputsMax else { return }
+        output.removeAll(keepingCapacity: true)
+        spareOutputs.append(output)
+    }
+}
