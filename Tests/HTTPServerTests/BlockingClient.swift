@@ -114,3 +114,10 @@ func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async 
         pthread_detach(thread)
     }
 }
+
+extension BlockingClient {
+    /// On a thread only.
+    static func pause(milliseconds: UInt32) -> Bool {
+        usleep(milliseconds * 1_000) == 0
+    }
+}

@@ -79,12 +79,16 @@ struct CaseRunner {
         let expect = one.expect
         let isSilentClose = expect.orSilentClose && answers.isEmpty && client.hasEnded
         if !isSilentClose, !expect.responses.contains(answers.count) { problems.append("\(answers.count) answers") }
-        if let first = answers.first, !expect.status.contains(first.status) { problems.append("status \(first.status)") }
+        if let first = answers.first, !expect.status.contains(first.status) {
+            problems.append("status \(first.status)")
+        }
         let echoes = answers.filter { $0.status == 200 }.compactMap {
             try? JSONSerialization.jsonObject(with: Data($0.body)) as? [String: Any]
         }
         if echoes.count > expect.maxAppRequests { problems.append("\(echoes.count) requests reached the application") }
-        if echoes.contains(where: { ($0["path"] as? String ?? "").contains("smuggled") }) { problems.append("smuggled") }
+        if echoes.contains(where: { ($0["path"] as? String ?? "").contains("smuggled") }) {
+            problems.append("smuggled")
+        }
         for (seen, echo) in zip(expect.seen, echoes) {
             for (key, value) in [
                 ("method", seen.method), ("path", seen.path), ("query", seen.query), ("body", seen.body),

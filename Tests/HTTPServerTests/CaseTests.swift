@@ -7,7 +7,7 @@ import Testing
 struct CaseTests {
     private static let plain = HTTPCase.all.filter { $0.needs == nil }
     private static let timed = HTTPCase.all.filter { $0.needs == "short-timeouts" }
-    /// Run by `ConnectionLimitTests`: a client that does not read has no answers to judge.
+    /// A client that does not read has no answers to judge: `DeadlineTests` has one.
     private static let elsewhere: Set<String> = ["limit-021"]
 
     @Test("every case is run here or is named with its reason")
