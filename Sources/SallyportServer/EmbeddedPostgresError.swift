@@ -12,7 +12,7 @@ package enum EmbeddedPostgresError: Error, Equatable, Sendable {
     case alreadyRunning(path: String, processID: Int32)
     /// A program could not be started, failed, or did not end in time.
     case programFailed(name: String, reason: String)
-    /// The server ended or did not accept connections in time; `log` is its last line.
+    /// The server ended or did not accept connections in time; `log` is its own reason.
     case didNotStart(log: String)
     /// psql refused; `message` is its first line.
     case sqlFailed(message: String)

@@ -3,7 +3,7 @@ import Glibc
 /// The folder of a private cluster:
 ///
 ///     <path>/data              PostgreSQL's data folder
-///     <path>/log               what the server printed
+///     <path>/log               what the server printed since its last start
 ///     <path>/.s.PGSQL.<port>   its unix socket
 struct EmbeddedPostgresFolder: Sendable {
     let path: String
@@ -24,7 +24,10 @@ struct EmbeddedPostgresFolder: Sendable {
     /// the same for the same user and project.
     static func choose(project: String, account: EmbeddedPostgresAccount) -> EmbeddedPostgresFolder {
         let local = EmbeddedPostgresFolder(path: "\(project)/.sallyport")
-        if local.isShortEnough, access(project, W_OK) == 0, account.canEnter(project) { return local }
+        var status = stat()
+        // Left by another user, for instance by root.
+        let isForeign = lstat(local.path, &status) == 0 && status.st_uid != account.userID
+        if local.isShortEnough, !isForeign, access(project, W_OK) == 0, account.canEnter(project) { return local }
         // FNV-1a: a name, not a secret; the owner of the folder is checked before it is used.
         let hash = project.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return EmbeddedPostgresFolder(path: "/var/tmp/sallyport-\(getuid())-\(String(hash, radix: 16))")
@@ -79,9 +82,11 @@ struct EmbeddedPostgresFolder: Sendable {
 
     private var lockFileLines: [Substring] { readText(lockFile)?.split(separator: "\n") ?? [] }
 
-    /// The last line that the server printed.
+    /// The reason that the server printed, else its last line.
     var lastLogLine: String {
-        readText(log)?.split(separator: "\n").last.map(String.init) ?? "it printed nothing"
+        let lines = readText(log)?.split(separator: "\n") ?? []
+        let reason = lines.last { $0.contains("FATAL:") || $0.contains("PANIC:") } ?? lines.last
+        return reason.map(String.init) ?? "it printed nothing"
     }
 
     private func unusable(_ reason: String) -> EmbeddedPostgresError { .folderUnusable(path: path, reason: reason) }

@@ -19,10 +19,10 @@ final class EmbeddedPostgresProcess: Sendable {
 
     /// Returns once the program is started.
     ///
-    /// - Parameter logPath: where both outputs are appended.
+    /// - Parameter logPath: where both outputs go; what it held is dropped.
     init(_ command: ChildProcess, logPath: String) throws(EmbeddedPostgresError) {
         self.command = command
-        log = open(logPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        log = open(logPath, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard log >= 0 else {
             throw .folderUnusable(path: logPath, reason: String(cString: strerror(errno)))
         }

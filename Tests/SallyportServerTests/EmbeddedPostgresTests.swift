@@ -85,6 +85,17 @@ struct EmbeddedPostgresTests {
         #expect(first.isRunning)
     }
 
+    @Test("a port in use is refused, with the server's own reason")
+    func portInUse() throws {
+        let folder = scratchFolder()
+        let port = try ScratchCluster.shared.port
+        let postgres = try EmbeddedPostgres(folder: folder, port: port, durability: .throwAway)
+        defer { remove(folder, after: postgres) }
+        let error = #expect(throws: EmbeddedPostgresError.self) { try postgres.start() }
+        #expect(error?.description.contains("FATAL") == true)
+        #expect(!postgres.isRunning)
+    }
+
     @Test("a lock file whose number is taken by another process is no obstacle")
     func staleLockFile() throws {
         let folder = scratchFolder()
@@ -156,6 +167,17 @@ struct EmbeddedPostgresTests {
         #expect(elsewhere.hasPrefix("/var/tmp/sallyport-\(getuid())-"))
         #expect(try EmbeddedPostgres.folder(forProject: closed + "/project") == elsewhere)
         chmod(closed, 0o755)
+    }
+
+    @Test("what another user left in the project is not used")
+    func foreignProjectFolder() throws {
+        let project = scratchFolder()
+        let folder = project + "/.sallyport"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: project) }
+        chmod(project, 0o755)
+        // Root's server runs under another account than root, who owns the folder now.
+        #expect(try (EmbeddedPostgres.folder(forProject: project) == folder) == (getuid() != 0))
     }
 
     private func scratchFolder() -> String {
