@@ -1,0 +1,60 @@
+package import AuthDomain
+package import Primitives
+package import Telemetry
+
+/// Everything that the endpoints call.
+package struct APIServices: Sendable {
+    package let tokens: TokenService
+    package let devices: DeviceService
+    package let gate: AccessGate
+    package let keys: any KeyringSource
+    package let readiness: any ReadinessSource
+    package let policy: AuthPolicy
+    package let clock: any WallClock
+    package let random: any RandomSource
+    package let logger: Logger
+    package let version: ServerVersion
+    package let features: FeatureFlags
+
+    package init(
+        tokens: TokenService, devices: DeviceService, gate: AccessGate, keys: any KeyringSource,
+        readiness: any ReadinessSource, policy: AuthPolicy, clock: any WallClock, random: any RandomSource,
+        logger: Logger, version: ServerVersion, features: FeatureFlags = FeatureFlags()
+    ) {
+        self.tokens = tokens
+        self.devices = devices
+        self.gate = gate
+        self.keys = keys
+        self.readiness = readiness
+        self.policy = policy
+        self.clock = clock
+        self.random = random
+        self.logger = logger
+        self.version = version
+        self.features = features
+    }
+}
+
+/// What runs here, as `/version` and `GET /auth/session` say it.
+package struct ServerVersion: Equatable, Sendable {
+    package let name: String
+    package let version: String
+
+    package init(name: String = "sallyport", version: String) {
+        self.name = name
+        self.version = version
+    }
+}
+
+/// What an app may count on from this server, so that it can hide what is not there.
+package struct FeatureFlags: Equatable, Sendable {
+    package var pushTokens: Bool
+    package var signIn: Bool
+    package var pairing: Bool
+
+    package init(pushTokens: Bool = false, signIn: Bool = false, pairing: Bool = false) {
+        self.pushTokens = pushTokens
+        self.signIn = signIn
+        self.pairing = pairing
+    }
+}

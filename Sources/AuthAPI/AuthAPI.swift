@@ -1,0 +1,124 @@
+import AuthDomain
+package import HTTP
+import Primitives
+import Telemetry
+
+/// The product's HTTP interface: routes, and around each of them the steps that every request goes through.
+///
+/// In order: request id, route, access, content type, the endpoint, the answer's common fields, one log line. Endpoints
+/// throw `APIFailure` and nothing else, so that every refusal has the one shape of contract section 5.
+package struct AuthAPI: HTTPApplication {
+    package let table: RouteTable
+    private let services: APIServices
+    private let writer: FailureWriter
+    private let monotonic: (@Sendable () -> Duration)?
+
+    /// - Parameter monotonic: a clock that never goes back, for the duration in the log line; `nil` leaves it out.
+    package init(services: APIServices, monotonic: (@Sendable () -> Duration)? = nil) {
+        self.services = services
+        self.monotonic = monotonic
+        table = RouteTable(services)
+        writer = FailureWriter(clock: services.clock, random: services.random)
+    }
+
+    package func respond(to request: HTTPRequest) async -> HTTPResponse {
+        let start = monotonic?()
+        let id = RequestID(random: services.random)
+        var route: Route?
+        var response: HTTPResponse
+        var code: APIErrorCode?
+        do throws(APIFailure) {
+            let (matched, parameters) = try match(request)
+            route = matched
+            response = try await answer(matched, APIRequest(http: request, parameters: parameters, id: id))
+        } catch {
+            response = writer.response(error, to: route?.credentialPlace ?? .authorization, requestID: id)
+            code = error.code
+        }
+        complete(&response, id)
+        log(request, route, response, code, id, since: start)
+        return response
+    }
+
+    package func refuse(_ refusal: HTTPRefusal) -> HTTPResponse {
+        let id = RequestID(random: services.random)
+        let failure = APIFailure(refusal)
+        var response = writer.response(failure, to: .authorization, requestID: id)
+        response.closesConnection = true
+        complete(&response, id)
+        var fields = [
+            LogField("http.status", response.status.code), LogField("request.id", id.description),
+            LogField("error.reason", failure.code.row.reason),
+        ]
+        if case .unacceptable(.malformed(let part)) = refusal { fields.append(LogField("http.part", part.rawValue)) }
+        services.logger.log(failure.code.row.level, "request refused", fields)
+        return response
+    }
+
+    private func match(_ request: HTTPRequest) throws(APIFailure) -> (Route, RouteParameters) {
+        switch table.match(request) {
+        case .found(let route, let parameters): return (route, parameters)
+        case .notFound: throw APIFailure(.notFound)
+        case .methodNotAllowed(let allowed):
+            var failure = APIFailure(.methodNotAllowed)
+            failure.allowedMethods = allowed
+            throw failure
+        }
+    }
+
+    /// Access before content: a stranger is told nothing of what a route would take.
+    private func answer(_ route: Route, _ request: APIRequest) async throws(APIFailure) -> HTTPResponse {
+        switch route.handler {
+        case .open(let handle):
+            try checkContentType(request.http, route)
+            return try await handle(request)
+        case .session(let handle):
+            let token = try BearerToken.read(request.http.fields, .session)
+            try checkContentType(request.http, route)
+            return try await handle(request, token)
+        case .caller(let handle):
+            let token = try BearerToken.read(request.http.fields, .access)
+            let caller = try await domain { () async throws(AuthFailure) in
+                try await services.gate.authenticate(token)
+            }
+            try checkContentType(request.http, route)
+            return try await handle(request, caller)
+        }
+    }
+
+    /// Without content there is no type to be wrong.
+    private func checkContentType(_ request: HTTPRequest, _ route: Route) throws(APIFailure) {
+        guard !route.accepts.isEmpty, !request.body.isEmpty else { return }
+        guard let type = request.mediaType, route.accepts.contains(type.essence),
+            type.parameter("charset").map({ $0.lowercased() == "utf-8" }) ?? true
+        else { throw APIFailure(.mediaTypeUnsupported) }
+    }
+
+    private func complete(_ response: inout HTTPResponse, _ id: RequestID) {
+        if response.field("cache-control") == nil { response.fields.append("Cache-Control", "no-store") }
+        response.fields.append("X-Content-Type-Options", "nosniff")
+        response.fields.append("X-Request-Id", id.description)
+    }
+}
+
+extension AuthAPI {
+    /// One line per request. The route's template stands for the path, and a method that no route has is the client's
+    /// own text: neither of them is shown.
+    private func log(
+        _ request: HTTPRequest, _ route: Route?, _ response: HTTPResponse, _ code: APIErrorCode?, _ id: RequestID,
+        since start: Duration?
+    ) {
+        let knownMethods: [HTTPMethod] = [.get, .head, .post, .put, .patch, .delete, .options]
+        var fields = [
+            LogField("http.method", knownMethods.contains(request.method) ? request.method.name : "other"),
+            LogField("http.route", route?.pattern.text ?? "none"),
+            LogField("http.status", response.status.code),
+            LogField("request.id", id.description),
+        ]
+        if let start, let end = monotonic?() {
+            fields.append(LogField("duration.us", (end - start).wholeMicroseconds))
+        }
+        if let code { fields.append(LogField("error.reason", code.row.reason)) }
+        services.logger.log(code?.row.level ?? route?.level ?? .info, "request", fields)
+    }
+}

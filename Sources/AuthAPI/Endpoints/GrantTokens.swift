@@ -1,0 +1,100 @@
+import AuthDomain
+import HTTP
+import Primitives
+
+/// `POST /auth/token`: a refresh token or a session token for new tokens.
+///
+/// Source: RFC 6749 §3.2 and §6, RFC 8693 §2.1, contract section 4.
+struct GrantTokens: Sendable {
+    let tokens: TokenService
+
+    /// The grants that are served. Compared as they are written.
+    enum Grant: String, CaseIterable {
+        case refreshToken = "refresh_token"
+        case tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
+    }
+
+    static let sessionTokenType = "urn:sallyport:token-type:session"
+
+    var route: Route {
+        Route(
+            "grantTokens", .post, "/auth/token", "Refresh tokens, or exchange a session token for them.",
+            accepts: [MediaType.form, MediaType.json],
+            inputs: [
+                RouteInput("grant_type", .content, isRequired: true), RouteInput("refresh_token", .content),
+                RouteInput("subject_token", .content), RouteInput("subject_token_type", .content),
+                RouteInput("client_id", .content), RouteInput("scope", .content),
+                RouteInput("idempotency_key", .content), RouteInput("Idempotency-Key", .header),
+            ] + DeviceParameters.inputs,
+            errors: RefusalReason.allCases.filter { ![.stepUpRequired, .accessExpired, .accessRevoked].contains($0) }
+                .map(APIErrorCode.refused) + Unavailability.allCases.map(APIErrorCode.unavailable)
+                + [.malformed, .grantUnsupported, .scopeInvalid, .deviceMalformed].map(APIErrorCode.rejected),
+            credentialPlace: .content, handler: .open(handle))
+    }
+
+    private func handle(_ request: APIRequest) async throws(APIFailure) -> HTTPResponse {
+        let parameters = try ContentParameters(request)
+        guard let grant = Grant(rawValue: try parameters.required("grant_type")) else {
+            throw APIFailure(.grantUnsupported)
+        }
+        let answer: TokenAnswer
+        switch grant {
+        case .refreshToken:
+            let refresh = try refreshRequest(request, parameters)
+            answer = try await domain { () async throws(AuthFailure) in try await tokens.refresh(refresh) }
+        case .tokenExchange:
+            let exchange = try sessionRequest(request, parameters)
+            answer = try await domain { () async throws(AuthFailure) in try await tokens.exchange(exchange) }
+        }
+        return .json(answer.json(), fields: TokenAnswer.fields)
+    }
+
+    private func refreshRequest(
+        _ request: APIRequest, _ parameters: ContentParameters
+    ) throws(APIFailure) -> TokenService.RefreshRequest {
+        TokenService.RefreshRequest(
+            token: try parameters.required("refresh_token"), key: try idempotencyKey(request, parameters),
+            options: try options(parameters))
+    }
+
+    private func sessionRequest(
+        _ request: APIRequest, _ parameters: ContentParameters
+    ) throws(APIFailure) -> TokenService.SessionRequest {
+        let token = try parameters.required("subject_token")
+        guard try parameters.required("subject_token_type") == Self.sessionTokenType else {
+            throw APIFailure(.malformed, "subject_token_type is not \(Self.sessionTokenType).")
+        }
+        let device = try DeviceParameters(request, content: parameters)
+        return TokenService.SessionRequest(
+            token: token, device: device.metadata, push: device.push, options: try options(parameters))
+    }
+
+    private func options(_ parameters: ContentParameters) throws(APIFailure) -> TokenService.Options {
+        let clientID = try parameters.text("client_id")
+        // RFC 6749 appendix A.1: visible ASCII and the blank.
+        guard
+            clientID.map({ id in
+                id.utf8.count <= Limits.clientIDCharactersMax && id.utf8.allSatisfy { (0x20...0x7e).contains($0) }
+            }) ?? true
+        else { throw APIFailure(.malformed, "client_id is malformed.") }
+        guard let text = try parameters.text("scope") else { return TokenService.Options(clientID: clientID) }
+        guard let scopes = ScopeSet(parsing: text) else { throw APIFailure(.scopeInvalid) }
+        return TokenService.Options(clientID: clientID, scopes: scopes)
+    }
+
+    /// From the header field or the content; where both have one, they have to agree.
+    private func idempotencyKey(
+        _ request: APIRequest, _ parameters: ContentParameters
+    ) throws(APIFailure) -> IdempotencyKey? {
+        let field = try key(try request.field("Idempotency-Key"))
+        let member = try key(try parameters.text("idempotency_key"))
+        guard let field, let member else { return field ?? member }
+        guard field == member else { throw APIFailure(.malformed, "Two different idempotency keys were sent.") }
+        return field
+    }
+
+    private func key(_ text: String?) throws(APIFailure) -> IdempotencyKey? {
+        guard let text else { return nil }
+        return try parsed { () throws(RequestFault) in try IdempotencyKey(text) }
+    }
+}

@@ -1,0 +1,33 @@
+import AuthDomain
+import HTTP
+
+/// `GET /auth/token`: an access token for a session of the identity store, as Better Auth's clients ask for one.
+///
+/// With device fields the device is registered and the session bound to it. The token also stands in `token` and in the
+/// field `set-auth-jwt`, where those clients look.
+struct IssueAccessToken: Sendable {
+    let tokens: TokenService
+
+    var route: Route {
+        Route(
+            "issueAccessToken", .get, "/auth/token", "An access token for the session that is sent as Bearer.",
+            inputs: DeviceParameters.fieldNames.map { RouteInput($0, .header) },
+            errors: [
+                RefusalReason.sessionExpired, .sessionRevoked, .sessionUnknown, .signedOut, .deviceRevoked, .deviceLost,
+                .deviceSuspended, .wipeOrdered, .accountDeleted, .userBanned, .tokenMalformed, .tokenForeign,
+                .identityUnverified,
+            ].map(APIErrorCode.refused) + Unavailability.allCases.map(APIErrorCode.unavailable)
+                + [.rejected(.malformed), .rejected(.deviceMalformed)],
+            handler: .session(handle))
+    }
+
+    private func handle(_ request: APIRequest, _ token: String) async throws(APIFailure) -> HTTPResponse {
+        let device = try DeviceParameters(request)
+        let mint = TokenService.SessionRequest(
+            token: token, device: device.metadata, push: device.push, options: TokenService.Options())
+        let answer = try await domain { () async throws(AuthFailure) in try await tokens.accessToken(mint) }
+        var fields = TokenAnswer.fields
+        fields.append("set-auth-jwt", answer.accessToken)
+        return .json(answer.json(repeatsToken: true), fields: fields)
+    }
+}

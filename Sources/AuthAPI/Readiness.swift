@@ -1,0 +1,16 @@
+/// What the server needs in order to serve; `/readyz` asks it. Must answer from memory or within a short deadline.
+package protocol ReadinessSource: Sendable {
+    /// In the order that they are shown; the names are each other's different.
+    func checks() async -> [ReadinessCheck]
+}
+
+package struct ReadinessCheck: Equatable, Sendable {
+    package let name: String
+    /// A word or a safe sentence for an operator, `nil` when all is well.
+    package let fault: String?
+
+    package init(_ name: String, fault: String? = nil) {
+        self.name = name
+        self.fault = fault
+    }
+}

@@ -1,0 +1,31 @@
+import HTTP
+
+/// All endpoints, each listed once.
+package struct RouteTable: Sendable {
+    package let routes: [Route]
+    private let matcher: RouteMatcher<Route>
+
+    package init(_ services: APIServices) {
+        routes = [
+            GrantTokens(tokens: services.tokens).route,
+            IssueAccessToken(tokens: services.tokens).route,
+            SignOut(devices: services.devices).route,
+            ShowSession(services: services).route,
+            ListDevices(devices: services.devices).route,
+            RevokeOtherDevices(devices: services.devices).route,
+            ShowCurrentDevice(services: services).route,
+            ShowDevice(devices: services.devices).route,
+            UpdateDevice(devices: services.devices).route,
+            RevokeDevice(devices: services.devices).route,
+            ShowKeySet(keys: services.keys).route,
+            ShowLiveness().route,
+            ShowReadiness(readiness: services.readiness).route,
+            ShowVersion(version: services.version).route,
+        ]
+        matcher = RouteMatcher(routes.map { ($0.method, $0.pattern, $0) })
+    }
+
+    func match(_ request: HTTPRequest) -> RouteMatcher<Route>.Match {
+        matcher.match(request.method, request.target)
+    }
+}
