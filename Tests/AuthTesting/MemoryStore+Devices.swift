@@ -1,0 +1,65 @@
+package import AuthDomain
+package import Primitives
+
+extension MemoryStore: DeviceStore {
+    package func devices(of userID: String) async throws(Unavailability) -> [Device] {
+        try await call(.devices) { state in
+            state.devices.values.filter { $0.userID == userID }.map(\.device)
+                .sorted { ($0.createdAt, $0.id.description) < ($1.createdAt, $1.id.description) }
+        }
+    }
+
+    package func device(_ id: UUID, of userID: String) async throws(Unavailability) -> Device? {
+        try await call(.device) { state in state.row(id, of: userID)?.device }
+    }
+
+    package func updateDevice(
+        _ id: UUID, of userID: String, name: String?, appVersion: String?
+    ) async throws(Unavailability) -> Device? {
+        try await call(.updateDevice) { state in
+            guard let old = state.row(id, of: userID)?.metadata else { return nil }
+            // The old metadata has passed these checks before.
+            let changed = try? DeviceMetadata(
+                installationID: old.installationID, platform: old.platform.rawValue, name: name ?? old.name,
+                model: old.model, osVersion: old.osVersion, appVersion: appVersion ?? old.appVersion)
+            if let changed { state.devices[id]?.metadata = changed }
+            return state.devices[id]?.device
+        }
+    }
+
+    package func revokeDevice(
+        _ id: UUID, of userID: String, status: DeviceStatus, at now: Timestamp
+    ) async throws(Unavailability) -> Bool {
+        try await call(.revokeDevice) { state in
+            guard state.row(id, of: userID) != nil else { return false }
+            state.revoke(id, status: status, at: now)
+            return true
+        }
+    }
+
+    package func revokeDevices(
+        of userID: String, except kept: UUID?, at now: Timestamp
+    ) async throws(Unavailability) {
+        try await call(.revokeDevices) { state in
+            for (id, row) in state.devices where row.userID == userID && id != kept {
+                state.revoke(id, status: .revoked, at: now)
+            }
+        }
+    }
+}
+
+extension MemoryStore.State {
+    fileprivate func row(_ id: UUID, of userID: String) -> MemoryStore.DeviceRow? {
+        devices[id].flatMap { $0.userID == userID ? $0 : nil }
+    }
+
+    /// Also ends the identity sessions tied to the device: when it is active again, they stay out.
+    mutating func revoke(_ id: UUID, status: DeviceStatus, at now: Timestamp) {
+        guard devices[id]?.status.holdsReason == nil else { return }
+        devices[id]?.status = status
+        devices[id]?.statusAt = now
+        guard let reason = status.holdsReason else { return }
+        end(sessionsWhere: { $0.deviceID == id }, reason: reason, at: now)
+        end(linksWhere: { $0.ties.contains(id) }, reason: reason)
+    }
+}

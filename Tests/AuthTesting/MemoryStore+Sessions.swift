@@ -1,0 +1,107 @@
+package import AuthDomain
+package import Primitives
+
+extension MemoryStore: SessionStore {
+    package func refreshView(sessionID: UUID, userID: String) async throws(Unavailability) -> RefreshView {
+        try await call(.refreshView) { state throws(Unavailability) in
+            let session = state.deviceSession(sessionID)
+            let claims: CustomClaims =
+                if let session { try state.claims(userID: userID, deviceID: session.deviceID) } else { .none }
+            return RefreshView(session: session, user: state.users[userID], claims: claims)
+        }
+    }
+
+    package func rotate(_ rotation: Rotation) async throws(Unavailability) -> Bool {
+        try await call(.rotate) { state in
+            guard var row = state.sessions[rotation.sessionID], row.end == nil,
+                row.issued.generation == rotation.expectedGeneration
+            else { return false }
+            row.issued = rotation.issued
+            row.rotatedAt = rotation.rotatedAt
+            row.rotationKeys = rotation.rotationKeys
+            row.hasSeenKey = rotation.hasSeenKey
+            state.sessions[rotation.sessionID] = row
+            state.devices[row.deviceID]?.lastSeenAt = rotation.rotatedAt
+            if rotation.isRestored { state.restored.append(rotation.sessionID) }
+            return true
+        }
+    }
+
+    package func endSession(
+        _ sessionID: UUID, reason: RefusalReason, ifGeneration generation: Int64?, at now: Timestamp
+    ) async throws(Unavailability) -> Bool {
+        try await call(.endSession) { state in
+            guard let row = state.sessions[sessionID], row.end == nil,
+                generation.map({ $0 == row.issued.generation }) ?? true
+            else { return false }
+            state.end(sessionsWhere: { $0.new.id == sessionID }, reason: reason, at: now)
+            return true
+        }
+    }
+
+    package func exchangeView(
+        token: Secret<String>, tokenHash: [UInt8]
+    ) async throws(Unavailability) -> ExchangeView {
+        try await call(.exchangeView) { state in
+            let session = state.identitySessions[token.exposed]
+            return ExchangeView(
+                session: session, user: session.flatMap { state.users[$0.userID] }, link: state.link(tokenHash))
+        }
+    }
+
+    package func mintView(
+        userID: String, installationID: String?, deviceID: UUID?, candidateID: UUID
+    ) async throws(Unavailability) -> MintView {
+        try await call(.mintView) { state throws(Unavailability) in
+            let row = state.devices.values.first { row in
+                row.userID == userID
+                    && (row.id == deviceID || row.metadata.installationID == installationID)
+            }
+            let claimsDevice = row?.id ?? (installationID == nil ? nil : candidateID)
+            return MintView(
+                device: row?.device, claims: try state.claims(userID: userID, deviceID: claimsDevice))
+        }
+    }
+
+    package func remember(_ session: SeenSession) async throws(Unavailability) {
+        try await call(.remember) { state in state.remember(session, deviceID: nil) }
+    }
+
+    package func accessView(sessionID: String, deviceID: UUID?) async throws(Unavailability) -> AccessView {
+        try await call(.accessView) { state in
+            let isDeviceActive = deviceID.map { state.devices[$0]?.status == .active } ?? true
+            if let id = UUID(sessionID) {
+                let session = state.deviceSession(id)
+                let isLive =
+                    session.map {
+                        $0.rotation.end == nil && $0.deviceStatus == .active && state.users[$0.userID] != nil
+                    }
+                return AccessView(isLive: isDeviceActive && isLive ?? false, deviceSession: session)
+            }
+            let link = state.links.values.first { $0.accessSID == sessionID }
+            let isLive = link.map { $0.end == nil && state.users[$0.userID] != nil } ?? false
+            return AccessView(isLive: isDeviceActive && isLive, deviceSession: nil)
+        }
+    }
+
+    package func endIdentitySession(
+        accessSID: String, reason: RefusalReason, at now: Timestamp
+    ) async throws(Unavailability) {
+        try await call(.endIdentitySession) { state in
+            state.end(linksWhere: { $0.accessSID == accessSID }, reason: reason)
+        }
+    }
+
+    package func endAllSessions(
+        of userID: String, reason: RefusalReason, at now: Timestamp
+    ) async throws(Unavailability) {
+        try await call(.endAllSessions) { state in
+            state.end(sessionsWhere: { $0.userID == userID }, reason: reason, at: now)
+            state.end(linksWhere: { $0.userID == userID }, reason: reason)
+        }
+    }
+
+    package func user(_ id: String) async throws(Unavailability) -> IdentityUser? {
+        try await call(.user) { state in state.users[id] }
+    }
+}
