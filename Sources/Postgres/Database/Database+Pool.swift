@@ -75,8 +75,10 @@ extension Database {
             let pause = ContinuousClock.now.duration(to: slot)
             if pause > .zero { await loop.sleep(for: pause) }
         }
-        do {
+        do throws(DatabaseError) {
             let session = try Session(try await connector.connect(), owner: self, on: loop)
+            // A server that shuts down greets and says goodbye in one breath.
+            guard session.checkIsOpen() else { throw .unavailable(.dependency) }
             connectingCount -= 1
             reportRecovery()
             assign(session)
@@ -97,7 +99,7 @@ extension Database {
         if readersFirst || (!writersWait && readers.count < Limits.readConnections) {
             session.role = .reader
             readers.append(session)
-            sendWaitingReads()
+            sendWaitingReads(on: session)
         } else if exclusiveCount < configuration.exclusiveConnectionsMax {
             exclusiveCount += 1
             lend(session)

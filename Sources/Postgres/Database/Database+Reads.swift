@@ -29,15 +29,18 @@ extension Database {
         while let reader = readers.min(by: { $0.load < $1.load }) {
             if reader.send(call) { return }
         }
-        waitingReads.append(
-            WaitingRead(call: call, givesUpAt: min(call.deadline, .now + configuration.poolWait)))
+        wait(call)
+    }
+
+    private func wait(_ call: Call) {
+        waitingReads.append(WaitingRead(call: call, givesUpAt: min(call.deadline, .now + configuration.poolWait)))
         scheduleExpiry()
         scheduleFill()
     }
 
-    /// Called when a reader has become ready.
-    func sendWaitingReads() {
-        for read in waitingReads.removeAll() { dispatch(read.call) }
+    /// Called with a new reader.
+    func sendWaitingReads(on session: Session) {
+        for read in waitingReads.removeAll() where !session.send(read.call) { wait(read.call) }
     }
 
     private func scheduleExpiry() {
@@ -99,7 +102,8 @@ extension Database {
             call.hasBeenReconnected = true
             call.outcome = nil
             call.preparationFailure = nil
-            dispatch(call)
+            // On a new connection only: what ended this one has often ended its neighbours, and they do not know yet.
+            wait(call)
         }
     }
 }

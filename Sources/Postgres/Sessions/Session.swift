@@ -44,7 +44,7 @@ final class Session {
     private var preparations = Preparations()
     private var script: Script?
 
-    var role = Role.idle
+    var role = Role.lent
     /// The host does not take writes: not to be used again.
     private(set) var isReadOnlyHost = false
 
@@ -77,9 +77,17 @@ final class Session {
     }
 
     /// Looks for news that has not been dispatched yet: a backend that said goodbye a moment ago gets no statement.
+    ///
+    /// - Precondition: nothing is on its way.
     func checkIsOpen() -> Bool {
-        guard isOpen else { return false }
-        consumeInput()
+        guard let connection else { return false }
+        var byte: UInt8 = 0
+        let peeked = recv(PQsocket(connection), &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+        if peeked >= 0 {
+            // The goodbye first, then the end of the stream.
+            consumeInput()
+            consumeInput()
+        }
         return isOpen
     }
 

@@ -1,0 +1,115 @@
+import Primitives
+import Testing
+
+@testable import Postgres
+
+@Suite("Database URLs")
+struct ConnectionTargetTests {
+    private func host(_ name: String, _ port: String = "5432", address: String? = nil) -> ConnectionTarget.Host {
+        ConnectionTarget.Host(name: name, address: address, port: port)
+    }
+
+    private func keywords(
+        _ url: String, isReadOnly: Bool = false, at address: String? = nil
+    ) throws -> [String: String] {
+        var configuration = DatabaseConfiguration(applicationName: "app-1")
+        configuration.isReadOnly = isReadOnly
+        let target = try ConnectionTarget(Secret(url))
+        let pairs = target.keywords(for: target.hosts[0], at: address, configuration)
+        return Dictionary(uniqueKeysWithValues: pairs.map { ($0.name, $0.value) })
+    }
+
+    @Test("hosts, ports and addresses are taken apart")
+    func hosts() throws {
+        #expect(try ConnectionTarget(Secret("postgres://u:p@db.example/x")).hosts == [host("db.example")])
+        #expect(
+            try ConnectionTarget(Secret("postgresql://u@a:1,b:2,[::1]:3/x")).hosts
+                == [host("a", "1"), host("b", "2"), host("::1", "3")])
+        #expect(try ConnectionTarget(Secret("postgres://u@a,b:6000/x")).hosts == [host("a"), host("b", "6000")])
+        #expect(try ConnectionTarget(Secret("host=a,b port=7 dbname=x")).hosts == [host("a", "7"), host("b", "7")])
+        #expect(
+            try ConnectionTarget(Secret("host=a hostaddr=10.0.0.1 dbname=x")).hosts == [host("a", address: "10.0.0.1")])
+        #expect(try ConnectionTarget(Secret("postgres:///x")).hosts == [host("/var/run/postgresql")])
+        #expect(try ConnectionTarget(Secret("postgres:///x?host=/run/pg")).hosts[0].isSocketFolder)
+    }
+
+    @Test(
+        "what cannot be read, or would be looked up in files, is misconfigured",
+        arguments: [
+            "postgres://u@a:1,b:2,c:3/x?hostaddr=1.1.1.1", "http://a/b", "postgres://[::1/x", "host=a bogus=1",
+            "postgres://a/x?bogus=1", "service=prod", "host=a,b,c port=1,2", "nonsense",
+            "host=" + Array(repeating: "h", count: 17).joined(separator: ","),
+        ])
+    func refused(url: String) {
+        #expect(throws: DatabaseError.unavailable(.misconfigured)) { try ConnectionTarget(Secret(url)) }
+    }
+
+    @Test("the configuration completes what the URL leaves open")
+    func completed() throws {
+        let all = try keywords("postgres://u:p%40s@a/x", at: "10.0.0.1")
+        #expect(all["user"] == "u" && all["password"] == "p@s" && all["dbname"] == "x")
+        #expect(all["host"] == "a" && all["hostaddr"] == "10.0.0.1" && all["port"] == "5432")
+        #expect(all["application_name"] == "app-1" && all["target_session_attrs"] == "read-write")
+        #expect(all["keepalives_idle"] == "5" && all["keepalives_interval"] == "2" && all["keepalives_count"] == "3")
+        #expect(all["tcp_user_timeout"] == "10000" && all["gssencmode"] == "disable")
+        #expect(
+            all["options"]
+                == "-c statement_timeout=2500 -c lock_timeout=1000 -c idle_in_transaction_session_timeout=10000")
+    }
+
+    @Test("the URL's own words win")
+    func ownWords() throws {
+        let all = try keywords(
+            "postgres://u@a/x?application_name=mine&target_session_attrs=any&sslmode=verify-full&options=-c%20work_mem%3D1MB"
+        )
+        #expect(all["application_name"] == "mine" && all["target_session_attrs"] == "any")
+        #expect(all["sslmode"] == "verify-full")
+        #expect(all["options"]?.hasSuffix("-c work_mem=1MB") == true)
+    }
+
+    @Test("a read-only configuration cannot be undone by the URL")
+    func readOnly() throws {
+        let all = try keywords(
+            "postgres://u@a/x?target_session_attrs=read-write&options=-c%20default_transaction_read_only%3Doff",
+            isReadOnly: true)
+        #expect(all["target_session_attrs"] == "any")
+        #expect(all["options"]?.hasSuffix("-c default_transaction_read_only=on") == true)
+    }
+}
+
+@Suite("Back-off")
+struct BackoffTests {
+    @Test("the pause doubles from 50 ms, is at most 1 s, and jitter only shortens it")
+    func pauses() throws {
+        let now = ContinuousClock.now
+        for jitter in [0, 0.5, 0.999_999] {
+            var backoff = Backoff()
+            var nominal = Duration.milliseconds(50)
+            for _ in 0..<40 {
+                backoff.failed(.dependency, at: now, jitter: jitter)
+                let pause = now.duration(to: try #require(backoff.nextAttempt))
+                #expect(pause >= nominal / 2 && pause <= nominal)
+                nominal = min(nominal * 2, .seconds(1))
+            }
+        }
+    }
+
+    @Test("a success forgets all failures")
+    func success() {
+        var backoff = Backoff()
+        backoff.failed(.starting, at: .now, jitter: 0)
+        #expect(backoff.isFailing && backoff.reason == .starting)
+        backoff.succeeded()
+        #expect(!backoff.isFailing && backoff.reason == nil && backoff.nextAttempt == nil)
+    }
+
+    @Test("the process makes at most five attempts a second")
+    func throttle() {
+        let throttle = ConnectionThrottle()
+        let now = ContinuousClock.now
+        let slots = (0..<11).map { _ in now.duration(to: throttle.reserve(from: now)) }
+        #expect(slots.first == .zero)
+        #expect(slots.last == .seconds(2))
+        #expect(now.duration(to: throttle.reserve(from: now + .seconds(60))) == .seconds(60))
+    }
+}
