@@ -42,6 +42,8 @@ struct CaseRunner {
                     client.send([byte])
                     client.receiveSome()
                 }
+                // A deadline that each byte moves on would still be ahead.
+                if !client.hasEnded { problems.append("open after the drip") }
                 client.limitReceiving(milliseconds: 5_000)
             case .waitForClose(let milliseconds):
                 client.limitReceiving(milliseconds: milliseconds)

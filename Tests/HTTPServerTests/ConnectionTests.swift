@@ -22,15 +22,21 @@ struct ConnectionTests {
         }
     }
 
-    @Test("answers to pipelined requests come in order and in one send")
+    @Test("answers to pipelined requests come in order, and together")
     func pipelining() async throws {
-        let application = ClosureApplication { text($0.target.path) }
+        let application = ClosureApplication { request in
+            if request.target.path == "/20" { await EventLoop.current?.sleep(for: .milliseconds(300)) }
+            return text(request.target.path)
+        }
         try await TestServer.run(application) { server in
-            let bodies = await server.client { client in
+            let (isEarly, bodies) = await server.client { client in
                 client.send((1...20).map { "GET /\($0) HTTP/1.1\r\nHost: a.example\r\n\r\n" }.joined())
-                client.receiveSome()
-                return WireResponse.parse(client.received, firstIsHead: false).map { latin1($0.body) }
+                client.limitReceiving(milliseconds: 100)
+                let isEarly = client.receiveSome()
+                client.limitReceiving(milliseconds: 5_000)
+                return (isEarly, client.receive(20)?.map { latin1($0.body) })
             }
+            #expect(!isEarly)
             #expect(bodies == (1...20).map { "/\($0)" })
         }
     }
@@ -65,6 +71,14 @@ struct ConnectionTests {
                 return WireResponse.parse(client.received, firstIsHead: false).map(\.status)
             }
             #expect(apart == [100, 200])
+            let begun = await server.client { client in
+                client.send(head + "ab")
+                _ = BlockingClient.pause(milliseconds: 50)
+                client.send("cd")
+                client.receive(1)
+                return WireResponse.parse(client.received, firstIsHead: false).map(\.status)
+            }
+            #expect(begun == [200])
         }
     }
 
@@ -106,17 +120,22 @@ struct ConnectionTests {
         #expect(seen.withLock { $0 } == ["/a"])
     }
 
-    @Test("the answer to an upload that is too large can be read while it is still being sent")
+    @Test("a client that is refused may go on sending for a while, so that it can read why")
     func lingering() async throws {
         try await TestServer.run { server in
-            let status = await server.client { client in
-                let head = "POST /echo HTTP/1.1\r\nHost: a.example\r\nContent-Length: 800000\r\n\r\n"
-                client.send(latin1(head) + [UInt8](repeating: 0, count: 800_000))
+            let (status, isTaken, hasEnded) = await server.client { client in
+                client.send("POST /echo HTTP/1.1\r\nHost: a.example\r\nContent-Length: 800000\r\n\r\n")
+                let status = client.receive(1)?.first?.status
+                // A closed socket would answer the first of these with a reset and fail the second.
+                let isTaken = (0..<2).allSatisfy { _ in
+                    client.send([UInt8](repeating: 0, count: 100_000)) && BlockingClient.pause(milliseconds: 20)
+                }
                 client.finishWriting()
-                client.receiveToEnd()
-                return WireResponse.parse(client.received, firstIsHead: false).map(\.status)
+                return (status, isTaken, client.receiveToEnd())
             }
-            #expect(status == [413])
+            #expect(status == 413)
+            #expect(isTaken)
+            #expect(hasEnded)
         }
     }
 

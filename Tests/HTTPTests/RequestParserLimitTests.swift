@@ -25,6 +25,9 @@ struct RequestParserLimitTests {
         #expect(error("GET /\(text(26)) HTTP/1.1\r\nHost: a\r\n\r\n") == nil)
         #expect(error("GET /\(text(27)) HTTP/1.1\r\nHost: a\r\n\r\n") == .targetTooLong)
         #expect(error("GET /\(text(60))") == .targetTooLong)
+        // Without its end: the 41st byte may still be the CR, the 42nd cannot.
+        #expect(ParserHarness.run("GET /\(text(36))", limits: limits).error == nil)
+        #expect(ParserHarness.run("GET /\(text(37))", limits: limits).error == .targetTooLong)
     }
 
     @Test("fields of the limit pass, one more is 431")
