@@ -1,7 +1,6 @@
-/// Finds the route of a request: a tree of path parts, a literal before a parameter.
+/// Finds the route of a request: a literal part of a path before a parameter.
 ///
-/// The path is compared as bytes and a part is decoded only where it has a `%`: a literal route costs no allocation.
-/// HEAD is answered by GET's route where it has none of its own.
+/// HEAD is answered by GET's route where it has none of its own. A literal route costs no allocation.
 package struct RouteMatcher<Route: Sendable>: Sendable {
     package enum Match: Sendable {
         case found(Route, RouteParameters)
@@ -10,103 +9,22 @@ package struct RouteMatcher<Route: Sendable>: Sendable {
         case notFound
     }
 
-    private struct Entry: Sendable {
-        let method: HTTPMethod
-        let route: Route
-        let parameterNames: [String]
-    }
-
-    private struct Node: Sendable {
-        var literals: [(name: [UInt8], node: Int)] = []
-        var parameter: Int?
-        var entries: [Entry] = []
-    }
-
-    private var nodes = [Node()]
+    private var tree = RouteTree()
+    private let routes: [Route]
 
     /// - Precondition: no two routes with the same method and the same shape of path.
     package init(_ routes: [(method: HTTPMethod, pattern: RoutePattern, route: Route)]) {
-        for (method, pattern, route) in routes {
-            let node = pattern.parts.reduce(0) { child(of: $0, $1) }
-            precondition(!nodes[node].entries.contains { $0.method == method }, "two routes for one request")
-            nodes[node].entries.append(
-                Entry(method: method, route: route, parameterNames: pattern.parameterNames))
-        }
+        self.routes = routes.map(\.route)
+        for (index, route) in routes.enumerated() { tree.add(route.method, route.pattern, index: index) }
     }
 
     package func match(_ method: HTTPMethod, _ target: RequestTarget) -> Match {
-        guard target.form != .asterisk else { return .notFound }
-        var search = Search(method: method)
-        let path = target.pathBytes
-        find(path.count > 1 ? path.dropFirst() : nil, from: 0, &search)
+        let search = tree.search(method, target)
         if let found = search.found {
             return .found(
-                found.route, RouteParameters(names: found.parameterNames, values: search.values))
+                routes[found.index], RouteParameters(names: found.parameterNames, values: search.values))
         }
         return search.allowed.isEmpty ? .notFound : .methodNotAllowed(allowed: search.allowed)
-    }
-
-    private struct Search {
-        let method: HTTPMethod
-        var values: [String] = []
-        var allowed: [HTTPMethod] = []
-        var found: Entry?
-    }
-
-    /// Goes down by the next part of `rest`, which is `nil` at the path's end. Depth is that of the table.
-    private func find(_ rest: ArraySlice<UInt8>?, from node: Int, _ search: inout Search) {
-        guard let rest else { return finish(at: node, &search) }
-        let slash = rest.firstIndex(of: UInt8(ascii: "/"))
-        let piece = rest[..<(slash ?? rest.endIndex)]
-        let next = slash.map { rest[($0 + 1)...] }
-        guard let (literal, isPlain) = comparable(piece) else { return }
-        if let child = nodes[node].literals.first(where: { $0.name[...] == literal })?.node {
-            find(next, from: child, &search)
-            if search.found != nil { return }
-        }
-        guard let child = nodes[node].parameter else { return }
-        guard let value = isPlain ? PathSegment.decode(piece) : String(validating: literal, as: UTF8.self)
-        else { return }
-        search.values.append(value)
-        find(next, from: child, &search)
-        if search.found == nil { search.values.removeLast() }
-    }
-
-    /// The part as it is compared, or `nil` when it names nothing. Plain parts are compared as they were sent.
-    private func comparable(_ piece: ArraySlice<UInt8>) -> (ArraySlice<UInt8>, isPlain: Bool)? {
-        guard piece.contains(UInt8(ascii: "%")) else { return (piece, true) }
-        return PathSegment.decode(piece).map { (Array($0.utf8)[...], false) }
-    }
-
-    private func finish(at node: Int, _ search: inout Search) {
-        let entries = nodes[node].entries
-        if let entry = entries.first(where: { $0.method == search.method }) {
-            search.found = entry
-        } else if search.method == .head, let entry = entries.first(where: { $0.method == .get }) {
-            search.found = entry
-        } else {
-            for entry in entries where !search.allowed.contains(entry.method) {
-                search.allowed.append(entry.method)
-                if entry.method == .get, !entries.contains(where: { $0.method == .head }) {
-                    search.allowed.append(.head)
-                }
-            }
-        }
-    }
-
-    private mutating func child(of node: Int, _ part: RoutePattern.Part) -> Int {
-        switch part {
-        case .literal(let text):
-            let name = Array(text.utf8)
-            if let known = nodes[node].literals.first(where: { $0.name == name }) { return known.node }
-            nodes.append(Node())
-            nodes[node].literals.append((name, nodes.count - 1))
-        case .parameter:
-            if let known = nodes[node].parameter { return known }
-            nodes.append(Node())
-            nodes[node].parameter = nodes.count - 1
-        }
-        return nodes.count - 1
     }
 }
 
