@@ -46,7 +46,9 @@ let codeRules: [CodeRule] = [
         #"\.random\s*\(\s*in:|\.randomElement\s*\(|\.shuffled\s*\(|\bSystemRandomNumberGenerator\b|\barc4random\w*"#,
         except: edges, "a `RandomSource` that is passed in"),
     CodeRule(#"\bMutex\s*[<(]"#, "`Locked`: the thread sanitizer does not see that one"),
-    CodeRule(#"\bpublic\b"#, except: ["Sources/SallyportClient/"], "`package` between targets"),
+    CodeRule(
+        #"(?<![.`\w])public(?:\(set\))?\s+(?=[a-z@])"#, except: ["Sources/SallyportClient/"],
+        "`package` between targets"),
 ]
 
 /// Words that say nothing about a type, or that its history says.

@@ -30,7 +30,7 @@ struct CodeRulesTests {
             "print(a)", "debugPrint(a)", "getenv(\"A\")", "ProcessInfo.processInfo",
             "clock_gettime(CLOCK_REALTIME, &a)",
             "let a = time(nil)", "Date()", "Int.random(in: 0..<9)", "a.shuffled()", "let a = Mutex(0)",
-            "let a: Mutex<Int>", "public struct A {}",
+            "let a: Mutex<Int>", "public struct A {}", "public(set) var a = 1", "public import A",
         ])
     func banned(line: String) {
         let source = SwiftSource(path: "Sources/HTTP/A.swift", text: "\n" + line + "\n")
@@ -44,6 +44,7 @@ struct CodeRulesTests {
             "a != b", "if !a { }", "f(!a)", "// try! fatalError()", "let a = \"Task { print(x) }\"", "loop.print(a)",
             "WriterTask(a)", "TaskGroup<Void>()", "withTaskGroup { }", "func time(of a: B) {}", "let time = a.time(b)",
             "#if !DEBUG", "catch { throw a }", "let isPublic = true", "let b = a ? !c : d", "catch is A { }",
+            "case `public`", "case .public: break", "let a: B = .public",
         ])
     func harmless(line: String) {
         let source = SwiftSource(path: "Sources/HTTP/A.swift", text: line)
