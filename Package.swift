@@ -15,11 +15,12 @@ func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: house)
 }
 
-func tests(of name: String, _ more: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
+/// Fixtures are read from the folder of their test, so they are no resources of the bundle.
+func tests(of name: String, _ more: [Target.Dependency] = [], hasFixtures: Bool = false) -> Target {
     .testTarget(
         name: name + "Tests",
         dependencies: [.init(stringLiteral: name)] + more,
-        resources: resources,
+        exclude: hasFixtures ? ["Fixtures"] : [],
         swiftSettings: house
     )
 }
@@ -49,7 +50,13 @@ let package = Package(
                 "AuthDomain", "Postgres", "Reactor", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives",
             ],
             // `migrations` is a link to the folder at the top; Migrations.swift lists the same files.
-            resources: [.embedInCode("migrations/0001_create_schema.sql")],
+            resources: [
+                .embedInCode("migrations/0001_create_keys.sql"),
+                .embedInCode("migrations/0002_create_devices.sql"),
+                .embedInCode("migrations/0003_create_device_sessions.sql"),
+                .embedInCode("migrations/0004_create_custom_claims.sql"),
+                .embedInCode("migrations/standalone/0001_create_identity_tables.sql"),
+            ],
             swiftSettings: house
         ),
         module("Signing", ["AuthDomain", "JOSE", "Crypto", "Reactor", "Telemetry", "Primitives"]),
@@ -81,9 +88,9 @@ let package = Package(
         tests(of: "Primitives"),
         tests(of: "JSON", ["Primitives"]),
         tests(of: "Telemetry", ["JSON", "Primitives"]),
-        tests(of: "Crypto", ["JSON", "Primitives"]),
-        tests(of: "JOSE", ["Crypto", "JSON", "Primitives"]),
-        tests(of: "HTTP", ["Primitives"]),
+        tests(of: "Crypto", ["JSON", "Primitives"], hasFixtures: true),
+        tests(of: "JOSE", ["Crypto", "JSON", "Primitives"], hasFixtures: true),
+        tests(of: "HTTP", ["Primitives"], hasFixtures: true),
         tests(of: "Reactor", ["Primitives"]),
         tests(of: "HTTPServer", ["HTTP", "Reactor", "Telemetry", "Primitives"]),
         tests(of: "Postgres", ["AuthTesting", "Reactor", "Telemetry", "Primitives"]),

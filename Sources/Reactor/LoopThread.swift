@@ -5,7 +5,8 @@ import Primitives
 final class LoopThread: Sendable {
     private let handle = Locked<pthread_t?>(nil)
 
-    func start(_ body: @escaping @Sendable () -> Void) {
+    /// - Parameter detached: nobody joins it.
+    func start(detached: Bool = false, _ body: @escaping @Sendable () -> Void) {
         let context = Unmanaged.passRetained(Body(body)).toOpaque()
         var thread = pthread_t()
         let failure = pthread_create(
@@ -15,7 +16,11 @@ final class LoopThread: Sendable {
                 Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
                 return nil
             }, context)
-        precondition(failure == 0, "no thread for an event loop")
+        precondition(failure == 0, "no thread to be had")
+        if detached {
+            pthread_detach(thread)
+            return
+        }
         handle.withLock { $0 = thread }
     }
 

@@ -18,6 +18,11 @@ package enum Signals {
         return received
     }
 
+    /// Calls `action` at the next of the blocked signals, on a thread of its own.
+    package static func onNext(of signals: [Int32], _ action: @escaping @Sendable (Int32) -> Void) {
+        LoopThread().start(detached: true) { action(next(of: signals)) }
+    }
+
     private static func mask(_ signals: [Int32]) -> sigset_t {
         var set = sigset_t()
         sigemptyset(&set)

@@ -1,1 +1,4 @@
-print("sallyport")
+import Glibc
+import SallyportServer
+
+exit(Command.run(.ofThisProcess()))

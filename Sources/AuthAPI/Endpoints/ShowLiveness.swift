@@ -4,11 +4,16 @@ import Telemetry
 
 /// `GET /livez`: the process answers. It asks nothing else, so that an outage of the database restarts no server.
 struct ShowLiveness: Sendable {
+    static let path = "/livez"
+    static let answer = HTTPResponse.json(["status": "alive"])
+
     var route: Route {
-        Route("showLiveness", .get, "/livez", "Whether the process answers.", level: .debug, handler: .open(handle))
+        Route(
+            "showLiveness", .get, RoutePattern(stringLiteral: Self.path), "Whether the process answers.", level: .debug,
+            handler: .open(handle))
     }
 
     private func handle(_ request: APIRequest) async throws(APIFailure) -> HTTPResponse {
-        .json(["status": "alive"])
+        Self.answer
     }
 }

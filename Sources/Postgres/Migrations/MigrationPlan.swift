@@ -14,6 +14,8 @@ struct MigrationPlan {
 
     init(_ migrations: [Migration], applied: [Applied]) {
         self.migrations = migrations
+        let folder = Self.folder(of: migrations.first?.name ?? "")
+        let applied = applied.filter { Self.folder(of: $0.name) == folder }
         let known = Set(migrations.map(\.name))
         let byName = Dictionary(applied.map { ($0.name, $0) }) { first, _ in first }
         let own = migrations.map { migration -> MigrationStatus in
@@ -26,6 +28,11 @@ struct MigrationPlan {
         let foreign = applied.filter { !known.contains($0.name) }
             .map { MigrationStatus(name: $0.name, state: .unknown) }
         statuses = (own + foreign).sorted { $0.name < $1.name }
+    }
+
+    /// A set of migrations for some databases only has names in a folder, and is planned by itself.
+    private static func folder(of name: String) -> Substring {
+        name.lastIndex(of: "/").map { name[..<$0] } ?? ""
     }
 
     var unknown: [String] { statuses.filter { $0.state == .unknown }.map(\.name) }

@@ -1,0 +1,94 @@
+import AuthDomain
+import Postgres
+import Primitives
+
+/// The two reads of the identity store, written for one mapping and what was found of it.
+struct IdentityStatements: Sendable {
+    /// `$1` the token column's value.
+    let sessionByToken: Statement
+    /// `$1` the user's id as text.
+    let userByID: Statement
+
+    init(_ mapping: IdentityMapping, _ catalog: IdentityCatalog) {
+        let writer = Writer(mapping: mapping, catalog: catalog)
+        let session = """
+            SELECT \(writer.text("s", .sessionID)) AS session_id, \(writer.text("s", .sessionUserID)) AS session_user_id,
+            \(writer.instant("s", .sessionExpiresAt)) AS session_expires_at,
+            \(writer.instant("s", .sessionCreatedAt)) AS session_created_at,
+            \(writer.text("s", .impersonatedBy)) AS impersonated_by, \(writer.userColumns)
+            FROM \(writer.table(mapping.sessionTable)) s LEFT JOIN \(writer.table(mapping.userTable)) u
+            ON \(writer.column("u", .userID)) = \(writer.column("s", .sessionUserID))
+            WHERE \(writer.column("s", .sessionToken)) = $1
+            """
+        // Ids are compared in their own type: a cast of the column would pass by its index.
+        let user = """
+            SELECT \(writer.userColumns) FROM \(writer.table(mapping.userTable)) u
+            WHERE \(writer.column("u", .userID)) = CAST($1 AS \(catalog.type(of: .userID)))
+            """
+        sessionByToken = Statement("identity_session", SQL(unsafeText: session), [.text])
+        userByID = Statement("identity_user", SQL(unsafeText: user), [.text])
+    }
+
+    private struct Writer {
+        let mapping: IdentityMapping
+        let catalog: IdentityCatalog
+
+        var userColumns: String {
+            """
+            \(text("u", .userID)) AS user_id, \(text("u", .userName)) AS user_name,
+            \(text("u", .userEmail)) AS user_email, \(column("u", .emailVerified)) AS email_verified,
+            \(catalog.has(.banned) ? column("u", .banned) : "NULL::boolean") AS is_banned,
+            \(instant("u", .banExpires)) AS ban_expires_at
+            """
+        }
+
+        func table(_ name: String) -> String { quoted(mapping.schema) + "." + quoted(name) }
+
+        func column(_ alias: String, _ column: IdentityMapping.Column) -> String {
+            alias + "." + quoted(mapping.name(of: column))
+        }
+
+        func text(_ alias: String, _ column: IdentityMapping.Column) -> String {
+            catalog.has(column) ? self.column(alias, column) + "::text" : "NULL::text"
+        }
+
+        /// Microseconds since 1970 as bigint. A time without a zone is one of the configured zone, whatever the
+        /// database's `TimeZone` is.
+        func instant(_ alias: String, _ column: IdentityMapping.Column) -> String {
+            guard catalog.has(column) else { return "NULL::bigint" }
+            let name = self.column(alias, column)
+            let zoned = catalog.isNaive(column) ? "(\(name) AT TIME ZONE \(literal(mapping.naiveTimeZone)))" : name
+            return "(EXTRACT(EPOCH FROM \(zoned)) * 1000000)::bigint"
+        }
+
+        private func quoted(_ identifier: String) -> String {
+            "\"" + identifier.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        }
+
+        private func literal(_ text: String) -> String {
+            "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+        }
+    }
+}
+
+extension IdentitySession {
+    init(row: Row) throws(DatabaseError) {
+        self.init(
+            id: try row.text("session_id"), userID: try row.text("session_user_id"),
+            createdAt: Timestamp(microsecondsSinceEpoch: try row.int64("session_created_at")),
+            expiresAt: Timestamp(microsecondsSinceEpoch: try row.int64("session_expires_at")),
+            impersonatedBy: try row.optionalText("impersonated_by"))
+    }
+}
+
+extension IdentityUser {
+    /// `nil` where an outer join found none.
+    init?(row: Row) throws(DatabaseError) {
+        guard let id = try row.optionalText("user_id") else { return nil }
+        let isBanned = try row.optionalBool("is_banned") ?? false
+        let banEnd = try row.optionalInt64("ban_expires_at").map { Timestamp(microsecondsSinceEpoch: $0) }
+        self.init(
+            id: id, name: try row.optionalText("user_name"), email: try row.optionalText("user_email"),
+            isVerified: try row.optionalBool("email_verified") ?? false, ban: isBanned ? Ban(until: banEnd) : nil)
+    }
+}

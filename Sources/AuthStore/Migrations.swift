@@ -1,0 +1,18 @@
+package import Postgres
+
+/// The schema's steps, embedded from the folder `migrations`.
+package enum Migrations {
+    /// Of every deployment.
+    package static let all = [
+        Migration(name: "0001_create_keys.sql", sql: PackageResources._001_create_keys_sql),
+        Migration(name: "0002_create_devices.sql", sql: PackageResources._002_create_devices_sql),
+        Migration(name: "0003_create_device_sessions.sql", sql: PackageResources._003_create_device_sessions_sql),
+        Migration(name: "0004_create_custom_claims.sql", sql: PackageResources._004_create_custom_claims_sql),
+    ]
+
+    /// Of a deployment with identity tables of its own.
+    package static let standalone = [
+        Migration(
+            name: "standalone/0001_create_identity_tables.sql", sql: PackageResources._001_create_identity_tables_sql)
+    ]
+}

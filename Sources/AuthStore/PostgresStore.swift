@@ -1,0 +1,53 @@
+package import AuthDomain
+package import Crypto
+import Postgres
+package import Primitives
+package import Telemetry
+
+/// The domain's stores on Postgres. Called on an event loop, it uses that loop's connections.
+package final class PostgresStore: Sendable {
+    let databases: LoopDatabases
+    let identity: IdentityStatements
+    let keys: any KeyringSource
+    let sealing: KeyEncryptionKeys
+    let random: any RandomSource
+    let logger: Logger
+
+    package init(
+        databases: LoopDatabases, mapping: IdentityMapping, catalog: IdentityCatalog, keys: any KeyringSource,
+        sealing: KeyEncryptionKeys, random: any RandomSource, logger: Logger
+    ) {
+        self.databases = databases
+        identity = IdentityStatements(mapping, catalog)
+        self.keys = keys
+        self.sealing = sealing
+        self.random = random
+        self.logger = logger
+    }
+
+    /// The operator's claims from one row `claims`; anything but an object of at most 2 KiB is our operator's fault and
+    /// a 503, not a token without claims.
+    func customClaims(_ rows: Rows) throws(DatabaseError) -> CustomClaims {
+        guard let row = rows.first else { return .none }
+        let claims: CustomClaims
+        do throws(CustomClaims.Failure) {
+            claims = try CustomClaims(json: Array((row.optionalTextOrEmpty("claims")).utf8))
+        } catch {
+            logger.error(
+                "custom_claims returned no object of at most 2 KiB", [LogField("reason", "\(error)")])
+            throw .unavailable(.misconfigured)
+        }
+        if !claims.dropped.isEmpty {
+            logger.warning(
+                "custom_claims returned reserved names", [LogField("dropped", claims.dropped.joined(separator: " "))])
+        }
+        return claims
+    }
+}
+
+extension Row {
+    /// SQL's NULL as the empty text, which is no JSON.
+    fileprivate func optionalTextOrEmpty(_ column: StaticString) -> String {
+        ((try? optionalText(column)) ?? nil) ?? ""
+    }
+}

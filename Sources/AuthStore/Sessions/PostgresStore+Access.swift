@@ -1,0 +1,90 @@
+package import AuthDomain
+import Postgres
+package import Primitives
+
+extension PostgresStore: SessionStore {
+    package func accessView(
+        sessionID: String, deviceID: UUID?
+    ) async throws(Unavailability) -> AccessView {
+        try await reading { () async throws(DatabaseError) in
+            let main = databases.current.main
+            if let id = UUID(sessionID) {
+                guard let row = try await main.read(Self.deviceSession, [.uuid(id)]).first else {
+                    return AccessView(isLive: false, deviceSession: nil)
+                }
+                let session = try DeviceSession(row: row)
+                let isLive = session.rotation.end == nil && session.deviceStatus == .active
+                return AccessView(isLive: isLive, deviceSession: session)
+            }
+            let rows = try await main.read(
+                Self.accessSession, [.text(sessionID), .optional(deviceID, SQLValue.uuid)])
+            return AccessView(isLive: try rows.first?.bool("is_live") ?? false, deviceSession: nil)
+        }
+    }
+
+    package func endIdentitySession(
+        accessSID: String, reason: RefusalReason, at now: Timestamp
+    ) async throws(Unavailability) {
+        try await reading { () async throws(DatabaseError) in
+            _ = try await databases.current.main.write(
+                Self.endIdentitySession, [.text(accessSID), .text(reason.rawValue), .timestamp(now)])
+        }
+    }
+
+    package func endAllSessions(
+        of userID: String, reason: RefusalReason, at now: Timestamp
+    ) async throws(Unavailability) {
+        try await reading { () async throws(DatabaseError) in
+            let values: [SQLValue] = [.text(userID), .text(reason.rawValue), .timestamp(now)]
+            let main = databases.current.main
+            try await main.retryingContention { () async throws(DatabaseError) in
+                try await main.transaction { transaction async throws(DatabaseError) in
+                    _ = try await transaction.run(Self.endDeviceSessions, values)
+                    _ = try await transaction.run(Self.endIdentitySessions, values)
+                }
+            }
+        }
+    }
+
+    /// A token without a device session lives as long as nobody has signed its session out, no device that the session
+    /// was ever exchanged with is held, and the device that it names is active.
+    private static let accessSession = Statement(
+        "access_session",
+        """
+        SELECT i.ended_at IS NULL
+            AND NOT EXISTS (SELECT 1 FROM sallyport.session_ties t JOIN sallyport.devices d ON d.id = t.device_id
+                WHERE t.identity_session_id = i.id AND d.status IN ('revoked', 'lost', 'wipe_ordered'))
+            AND ($2 IS NULL OR EXISTS (SELECT 1 FROM sallyport.devices d WHERE d.id = $2 AND d.status = 'active'))
+            AS is_live
+        FROM sallyport.identity_sessions i WHERE i.access_sid = $1
+        """, [.text, .uuid])
+
+    private static let endIdentitySession = Statement(
+        "end_identity_session",
+        """
+        WITH ended AS (
+            UPDATE sallyport.identity_sessions SET ended_at = $3, end_reason = $2
+            WHERE access_sid = $1 AND ended_at IS NULL RETURNING user_id, device_id
+        )
+        INSERT INTO sallyport.audit_events (at, event, user_id, device_id, reason)
+        SELECT $3, 'identity_session_ended', user_id, device_id, $2 FROM ended
+        """, [.text, .text, .timestamp])
+
+    private static let endDeviceSessions = Statement(
+        "end_device_sessions",
+        """
+        WITH ended AS (
+            UPDATE sallyport.device_sessions SET ended_at = $3, end_reason = $2
+            WHERE user_id = $1 AND ended_at IS NULL RETURNING id, user_id, device_id
+        )
+        INSERT INTO sallyport.audit_events (at, event, user_id, device_session_id, device_id, reason)
+        SELECT $3, 'session_ended', user_id, id, device_id, $2 FROM ended
+        """, [.text, .text, .timestamp])
+
+    private static let endIdentitySessions = Statement(
+        "end_identity_sessions",
+        """
+        UPDATE sallyport.identity_sessions SET ended_at = $3, end_reason = $2
+        WHERE user_id = $1 AND ended_at IS NULL
+        """, [.text, .text, .timestamp])
+}

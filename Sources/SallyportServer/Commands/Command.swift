@@ -1,0 +1,119 @@
+import AuthStore
+
+/// What the executable can do, by its first argument.
+package enum Command: String, CaseIterable {
+    case serve, dev, migrate, config, version, help
+
+    /// Runs the command named by the arguments and returns the exit status: 0 done, 1 failed, 2 misused.
+    package static func run(_ environment: ProcessEnvironment) -> Int32 {
+        var arguments = Arguments(environment.arguments)
+        guard let name = arguments.takeCommand() else {
+            environment.complain(usage)
+            return 2
+        }
+        guard let command = Command(rawValue: name) else {
+            environment.complain("there is no command \(name)\n\(usage)")
+            return 2
+        }
+        do throws(Arguments.Misuse) {
+            return try command.run(&arguments, environment)
+        } catch {
+            environment.complain("\(error)\n\(usage)")
+            return 2
+        }
+    }
+
+    private func run(
+        _ arguments: inout Arguments, _ environment: ProcessEnvironment
+    ) throws(Arguments.Misuse) -> Int32 {
+        switch self {
+        case .serve:
+            let isTarget = arguments.takeFlag("--test-target")
+            let reader = try settingsReader(&arguments, environment)
+            return ServeCommand(kind: isTarget ? .test : .production).run(reader, environment)
+        case .dev:
+            try arguments.end()
+            return DevCommand().run(environment)
+        case .migrate:
+            let command = MigrateCommand(
+                showsStatus: arguments.takeFlag("--status"), isStandalone: arguments.takeFlag("--standalone"))
+            return command.run(try settingsReader(&arguments, environment), environment)
+        case .config:
+            let isTemplate = arguments.takeFlag("--template")
+            return ConfigCommand(isTemplate: isTemplate).run(try settingsReader(&arguments, environment), environment)
+        case .version:
+            try arguments.end()
+            environment.say("sallyport \(Version.text)")
+            return 0
+        case .help:
+            environment.say(Self.usage)
+            return 0
+        }
+    }
+
+    private func settingsReader(
+        _ arguments: inout Arguments, _ environment: ProcessEnvironment
+    ) throws(Arguments.Misuse) -> SettingsReader {
+        var file: String?
+        if let path = try arguments.takeOption("--config") {
+            guard let text = ProcessEnvironment.file(path) else { throw .unreadable(path) }
+            file = text
+        }
+        try arguments.end()
+        return SettingsReader(
+            environment: environment.variables, file: file, readFile: ProcessEnvironment.file)
+    }
+
+    static let usage = """
+        usage: sallyport COMMAND
+          serve [--config FILE] [--test-target]   serve; settings come from SALLYPORT_* variables or FILE
+          dev                                     a server with a PostgreSQL and a demo session of its own
+          migrate [--status] [--standalone]       bring the database to this version, or say how it stands
+          config [--template]                     the settings in force, without secrets, or a file to start from
+          version                                 the version
+        """
+}
+
+/// Arguments, taken one by one.
+struct Arguments {
+    enum Misuse: Error, CustomStringConvertible {
+        case unknown(String)
+        case noValue(String)
+        case unreadable(String)
+
+        var description: String {
+            switch self {
+            case .unknown(let text): "unknown argument \(text)"
+            case .noValue(let option): "\(option) needs a value"
+            case .unreadable(let path): "\(path) cannot be read"
+            }
+        }
+    }
+
+    private var rest: [String]
+
+    init(_ arguments: [String]) { rest = arguments }
+
+    mutating func takeCommand() -> String? {
+        guard let first = rest.first else { return nil }
+        rest.removeFirst()
+        return first == "--help" || first == "-h" ? "help" : first == "--version" ? "version" : first
+    }
+
+    mutating func takeFlag(_ flag: String) -> Bool {
+        guard let index = rest.firstIndex(of: flag) else { return false }
+        rest.remove(at: index)
+        return true
+    }
+
+    mutating func takeOption(_ option: String) throws(Misuse) -> String? {
+        guard let index = rest.firstIndex(of: option) else { return nil }
+        guard index + 1 < rest.count else { throw .noValue(option) }
+        defer { rest.removeSubrange(index...(index + 1)) }
+        return rest[index + 1]
+    }
+
+    func end() throws(Misuse) {
+        if let first = rest.first { throw .unknown(first) }
+    }
+}

@@ -1,0 +1,192 @@
+import AuthAPI
+import AuthDomain
+import AuthStore
+import Crypto
+import Postgres
+import Primitives
+import Reactor
+import Signing
+import Telemetry
+
+/// From settings to an application that serves: schema, deployment, keys, identity store, in that order.
+///
+/// What is wrong for good ends the start with a sentence; what is away is waited for.
+struct Boot: Sendable {
+    let settings: Settings
+    let issuer: Issuer
+    let kind: DeploymentKind
+    let loops: Loops
+    let clock: any WallClock
+    let logger: Logger
+    private let random = SystemRandom()
+
+    init(
+        settings: Settings, issuer: Issuer, kind: DeploymentKind, loops: Loops, clock: any WallClock, logger: Logger
+    ) {
+        self.settings = settings
+        self.issuer = issuer
+        self.kind = kind
+        self.loops = loops
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Waits for the database as long as it takes; runs on the first loop.
+    func run() async throws(StartFailure) -> Started {
+        var pause = Limits.startPauseMin
+        while true {
+            do throws(Attempt) {
+                return try await attempt()
+            } catch {
+                switch error {
+                case .failed(let failure): throw failure
+                case .unavailable(let reason):
+                    logger.warning("waiting for the database", [LogField("reason", reason)])
+                }
+            }
+            await loops.first.main.loop.sleep(for: pause)
+            pause = min(pause * 2, Limits.startPauseMax)
+        }
+    }
+
+    private enum Attempt: Error {
+        case failed(StartFailure)
+        case unavailable(String)
+    }
+
+    private func attempt() async throws(Attempt) -> Started {
+        try await verifySchema()
+        let deployment = try await database { () async throws(DatabaseError) in
+            try await Deployment.claim(kind, in: loops.first.main)
+        }
+        guard deployment.kind == kind else {
+            throw .failed(.wrongDeployment(database: deployment.kind?.rawValue ?? "", server: kind.rawValue))
+        }
+        let keyring = PostgresKeyring(
+            databases: loops.databases, sealing: try sealing(), clock: clock, random: random, logger: logger)
+        try await domain { () async throws(AuthDomain.Unavailability) in try await keyring.loadOrCreate() }
+        let mapping = try setting { () throws(SettingProblem) in try settings.identityMapping() }
+        let catalog = try await catalog(mapping)
+        return try await Started(
+            services: services(keyring, mapping, catalog, sessionTokens(deployment, keyring)), keyring: keyring,
+            database: loops.first.main)
+    }
+
+    private func verifySchema() async throws(Attempt) {
+        do throws(MigrationError) {
+            let unknown = try await MigrationRunner(migrations: Migrations.all).verify(on: loops.first.main)
+            for name in unknown {
+                logger.warning("the database has a newer migration", [LogField("db.migration", name)])
+            }
+        } catch {
+            if case .unavailable(let reason) = error { throw .unavailable(reason.description) }
+            throw .failed(.schema(error.description))
+        }
+    }
+
+    private func catalog(_ mapping: IdentityMapping) async throws(Attempt) -> IdentityCatalog {
+        do throws(IdentityCatalog.ReadFailure) {
+            return try await IdentityCatalog.read(mapping, from: loops.first.identity)
+        } catch {
+            switch error {
+            case .unavailable(let reason): throw .unavailable(reason.description)
+            case .problem(let problem): throw .failed(.identityStore(problem.description))
+            }
+        }
+    }
+
+    /// Standalone deployments sign session tokens themselves; those of an application need its secret.
+    private func sessionTokens(
+        _ deployment: Deployment, _ keyring: PostgresKeyring
+    ) async throws(Attempt) -> SessionTokenReader {
+        var secrets = settings.identitySecrets
+        if deployment.isStandalone {
+            secrets.append(
+                try await domain { () async throws(AuthDomain.Unavailability) in try await keyring.identitySecret() })
+        }
+        guard !secrets.isEmpty || settings.allowsUnsignedSessions else { throw .failed(.noIdentitySecret) }
+        return SessionTokenReader(secrets: secrets, allowsUnsigned: settings.allowsUnsignedSessions)
+    }
+
+    private func services(
+        _ keyring: PostgresKeyring, _ mapping: IdentityMapping, _ catalog: IdentityCatalog,
+        _ sessionTokens: SessionTokenReader
+    ) throws(Attempt) -> APIServices {
+        let policy = settings.policy(issuer: issuer)
+        let sealing = try sealing()
+        let store = PostgresStore(
+            databases: loops.databases, mapping: mapping, catalog: catalog, keys: keyring, sealing: sealing,
+            random: random, logger: logger)
+        let gate = AccessGate(policy: policy, store: store, keys: keyring, clock: clock)
+        return APIServices(
+            tokens: TokenService(
+                policy: policy, store: store, keys: keyring, signer: BatchSigner(logger: logger), sealing: sealing,
+                sessionTokens: sessionTokens, lookup: settings.tokenLookup, clock: clock, random: random),
+            devices: DeviceService(store: store, sessions: store, gate: gate, clock: clock),
+            gate: gate, keys: keyring,
+            readiness: Readiness(
+                databases: loops.databases, keys: keyring, mapping: mapping, catalog: catalog),
+            policy: policy, clock: clock, random: random, logger: logger,
+            version: ServerVersion(version: Version.text))
+    }
+
+    private func sealing() throws(Attempt) -> KeyEncryptionKeys {
+        do throws(CryptoError) {
+            return try KeyEncryptionKeys(settings.keyEncryptionKeys)
+        } catch {
+            throw .failed(.setting(SettingProblem(name: "SALLYPORT_KEK", message: "no key may be given twice")))
+        }
+    }
+
+    private func database<Value>(
+        _ body: () async throws(DatabaseError) -> Value
+    ) async throws(Attempt) -> Value {
+        do throws(DatabaseError) { return try await body() } catch { throw .unavailable(error.description) }
+    }
+
+    private func domain<Value>(
+        _ body: () async throws(AuthDomain.Unavailability) -> Value
+    ) async throws(Attempt) -> Value {
+        do throws(AuthDomain.Unavailability) {
+            return try await body()
+        } catch {
+            throw .unavailable(error.rawValue)
+        }
+    }
+
+    private func setting<Value>(_ body: () throws(SettingProblem) -> Value) throws(Attempt) -> Value {
+        do throws(SettingProblem) { return try body() } catch { throw .failed(.setting(error)) }
+    }
+}
+
+/// What a start has made.
+struct Started: Sendable {
+    let services: APIServices
+    let keyring: PostgresKeyring
+    /// Of the first loop.
+    let database: Database
+}
+
+/// Why a server cannot start, in a sentence for whoever runs it.
+enum StartFailure: Error, Equatable, CustomStringConvertible {
+    case schema(String)
+    case wrongDeployment(database: String, server: String)
+    case noIdentitySecret
+    case identityStore(String)
+    case setting(SettingProblem)
+    case address(String)
+
+    var description: String {
+        switch self {
+        case .schema(let what): "\(what); run `sallyport migrate` with this version"
+        case .wrongDeployment(let database, let server):
+            "the database is marked as \(database) and this is a \(server) server: use a database of its own for each"
+        case .noIdentitySecret:
+            "SALLYPORT_IDENTITY_SECRETS: must be set to the secret of your Better Auth application, or "
+                + "SALLYPORT_IDENTITY_ALLOW_UNSIGNED to true to take unsigned session tokens"
+        case .identityStore(let what): "identity store: \(what)"
+        case .setting(let problem): problem.description
+        case .address(let what): "SALLYPORT_LISTEN: \(what)"
+        }
+    }
+}

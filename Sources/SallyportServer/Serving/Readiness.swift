@@ -1,0 +1,38 @@
+import AuthAPI
+import AuthDomain
+import AuthStore
+import Postgres
+
+/// What `/readyz` asks: database, keys, identity store. The schema was verified at the start.
+struct Readiness: ReadinessSource {
+    let databases: LoopDatabases
+    let keys: any KeyringSource
+    let mapping: IdentityMapping
+    let catalog: IdentityCatalog
+
+    func checks() async -> [ReadinessCheck] {
+        let databases = databases.current
+        let database = await databases.main.ping()
+        return [
+            ReadinessCheck("database", fault: database.map { Self.word($0) }),
+            ReadinessCheck("signing_key", fault: keys.keyring == nil ? "not loaded" : nil),
+            ReadinessCheck("identity_store", fault: await identityFault(databases.identity)),
+        ]
+    }
+
+    private func identityFault(_ database: Database) async -> String? {
+        do throws(IdentityCatalog.ReadFailure) {
+            let now = try await IdentityCatalog.read(mapping, from: database)
+            return now == catalog ? nil : "changed since the start"
+        } catch {
+            switch error {
+            case .unavailable(let reason): return Self.word(reason)
+            case .problem(let problem): return problem.description
+            }
+        }
+    }
+
+    private static func word(_ error: DatabaseError) -> String {
+        if case .unavailable(let reason) = error { reason.rawValue } else { "dependency" }
+    }
+}

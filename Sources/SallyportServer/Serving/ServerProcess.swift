@@ -1,0 +1,148 @@
+import AuthAPI
+import AuthDomain
+import AuthStore
+import Crypto
+import Glibc
+import HTTP
+import HTTPServer
+import JSON
+import Primitives
+import Reactor
+import Telemetry
+
+/// A server from start to drain: the main thread waits for signals, the loops do everything else.
+struct ServerProcess {
+    let settings: Settings
+    let kind: DeploymentKind
+    let environment: ProcessEnvironment
+    /// Called on the first loop once the server is ready, before the ready line.
+    var onReady: @Sendable (Started, SocketAddress) async -> Void = { _, _ in }
+
+    /// Serves until SIGTERM or SIGINT, and returns the exit status.
+    ///
+    /// - Precondition: `Signals.block(Self.signals)` came before the first thread.
+    func run() -> Int32 {
+        let logs = LogWriter(descriptor: STDERR_FILENO)
+        let clock: any WallClock & Sendable = kind == .test ? VirtualClock() : SystemClock()
+        let logger = Logger(level: settings.logLevel, clock: clock, sink: logs)
+        do throws(StartFailure) {
+            let parts = try prepare(logger, clock)
+            parts.loops.start()
+            begin(parts, clock, logger)
+            waitForEnd()
+            logger.info("draining")
+            drain(parts)
+            logger.info("stopped")
+            logs.flush()
+            return 0
+        } catch {
+            logs.flush()
+            environment.complain("\(error)")
+            return 1
+        }
+    }
+
+    static let signals = [SIGTERM, SIGINT]
+
+    private struct Parts {
+        let loops: Loops
+        let server: HTTPServer
+        let application: SwitchedApplication
+        let issuer: Issuer
+    }
+
+    private func prepare(_ logger: Logger, _ clock: any WallClock) throws(StartFailure) -> Parts {
+        guard let issuer = settings.issuer, let url = settings.databaseURL, let listen = settings.listen else {
+            throw .schema("settings are incomplete")
+        }
+        if kind == .test, !issuer.isLoopback || !listen.isLoopback {
+            throw .address("a test target serves on loopback only, with an issuer on loopback")
+        }
+        let loops: Loops
+        do throws(SettingProblem) {
+            loops = try Loops(
+                count: settings.workers ?? Loops.coreCount, database: url,
+                identity: settings.identityDatabaseURL ?? url, logger: logger)
+        } catch {
+            throw .setting(error)
+        }
+        let application = SwitchedApplication(StartingAPI(clock: clock, random: SystemRandom()))
+        let server = HTTPServer(
+            loops: loops.all, application: application,
+            configuration: HTTPServerConfiguration(address: listen, clock: SystemClock()), logger: logger)
+        return Parts(loops: loops, server: server, application: application, issuer: issuer)
+    }
+
+    /// Listens first, answers "starting", and turns to the product once everything is there.
+    private func begin(_ parts: Parts, _ clock: any WallClock, _ logger: Logger) {
+        let boot = Boot(
+            settings: settings, issuer: parts.issuer, kind: kind, loops: parts.loops, clock: clock, logger: logger)
+        let (environment, kind, onReady) = (environment, kind, onReady)
+        let (server, application) = (parts.server, parts.application)
+        parts.loops.all[0].spawn {
+            do throws(StartFailure) {
+                let address = try await Self.listen(server)
+                let started = try await boot.run()
+                let api = AuthAPI(services: started.services, monotonic: monotonicTime)
+                if kind == .test, let clock = clock as? VirtualClock {
+                    application.become(TestTarget(api: api, clock: clock))
+                } else {
+                    application.become(api)
+                }
+                Self.followKeys(started.keyring, on: boot.loops.all[0], logger)
+                await onReady(started, address)
+                environment.say(Self.readyLine(address))
+            } catch {
+                environment.complain("\(error)")
+                environment.end(1)
+            }
+        }
+    }
+
+    private static func listen(_ server: HTTPServer) async throws(StartFailure) -> SocketAddress {
+        do throws(ReactorError) {
+            return try await server.start()
+        } catch {
+            switch error {
+            case .addressInUse(let address): throw .address("\(address) is taken by another process")
+            case .addressNotAvailable(let address): throw .address("\(address) cannot be bound on this machine")
+            case .failed(let call, let errno): throw .address("\(call) failed with errno \(errno)")
+            }
+        }
+    }
+
+    private static func followKeys(_ keyring: PostgresKeyring, on loop: EventLoop, _ logger: Logger) {
+        loop.spawn {
+            while true {
+                await loop.sleep(for: Limits.keyringPoll)
+                do throws(AuthDomain.Unavailability) {
+                    _ = try await keyring.reload()
+                } catch {
+                    logger.debug("the keys could not be read again", [LogField("reason", error.rawValue)])
+                }
+            }
+        }
+    }
+
+    private static func readyLine(_ address: SocketAddress) -> String {
+        let line: JSONObject = [
+            "event": "ready", "address": .string(address.description), "version": .string(Version.text),
+        ]
+        return String(decoding: line.encoded(), as: UTF8.self)
+    }
+
+    private func waitForEnd() {
+        _ = Signals.next(of: Self.signals)
+    }
+
+    private func drain(_ parts: Parts) {
+        let (server, loops, environment) = (parts.server, parts.loops, environment)
+        // A second signal does not wait.
+        Signals.onNext(of: Self.signals) { _ in environment.end(130) }
+        loops.all[0].runBlocking {
+            await server.drain(within: Limits.drain)
+            await loops.closeDatabases()
+        }
+        loops.stop()
+    }
+}

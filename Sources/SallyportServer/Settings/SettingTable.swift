@@ -1,0 +1,106 @@
+import AuthDomain
+import Primitives
+import Telemetry
+
+/// All settings, once. The order is the one of `config`, `.env.example` and the README.
+enum SettingTable {
+    static let rows: [Setting] = serving + tokens + identity
+
+    private static let serving: [Setting] = [
+        Setting(
+            "SALLYPORT_DATABASE_URL", isSecret: true, isRequired: true, "libpq URI; several hosts for failover",
+            \.databaseURL, SettingValue.databaseURL),
+        Setting(
+            "SALLYPORT_ISSUER", isRequired: true, "public origin, https://…; http only on loopback", \.issuer,
+            SettingValue.issuer),
+        Setting(
+            "SALLYPORT_KEK", isSecret: true, isRequired: true,
+            "base64 of 32 bytes; a list: the first encrypts, all decrypt", \.keyEncryptionKeys, SettingValue.keys),
+        Setting(
+            "SALLYPORT_LISTEN", "127.0.0.1:8080", "address to serve on; port 0 picks a free one", \.listen,
+            SettingValue.address),
+        Setting("SALLYPORT_WORKERS", "one a core", "event loops", \.workers, SettingValue.workers),
+        Setting(
+            "SALLYPORT_LOG_LEVEL", "info", "debug, info, warning or error; none shows secrets", \.logLevel,
+            SettingValue.logLevel),
+        Setting(
+            "SALLYPORT_RESOURCE_SERVERS", isSecret: true, "id:sha256-hex-of-secret, a list", \.resourceServers,
+            SettingValue.resourceServers),
+    ]
+
+    private static let tokens: [Setting] = [
+        Setting(
+            "SALLYPORT_AUDIENCES", "the issuer and powersync", "`aud` of access tokens, a list", \.audiences,
+            SettingValue.audiences),
+        Setting(
+            "SALLYPORT_SCOPES", "api sync", "scopes granted by default, separated by blanks", \.scopes,
+            SettingValue.scopes),
+        Setting(
+            "SALLYPORT_VERIFIED_GATE", "scopes", "claim, scopes or deny: what an unverified user gets", \.gateMode,
+            SettingValue.word),
+        Setting("SALLYPORT_GATED_SCOPES", "sync", "scopes withheld until verified", \.gatedScopes, SettingValue.scopes),
+        Setting(
+            "SALLYPORT_GATED_AUDIENCES", "powersync", "audiences withheld with them, a list", \.gatedAudiences,
+            SettingValue.list),
+        Setting(
+            "SALLYPORT_ACCESS_TTL", "30m", "lifetime of access tokens, 60s to 60m", \.accessLifetime,
+            SettingValue.duration(.seconds(60)...(.minutes(60)))),
+        Setting(
+            "SALLYPORT_REFRESH_TTL", "30d", "idle lifetime of refresh tokens, 7d to 30d", \.refreshLifetime,
+            SettingValue.duration(.days(7)...(.days(30)))),
+        Setting(
+            "SALLYPORT_SESSION_MAX_AGE", "90d", "absolute end of a device session, 7d to 730d", \.sessionMaxAge,
+            SettingValue.duration(.days(7)...(.days(730)))),
+        Setting(
+            "SALLYPORT_REPLAY_WINDOW", "7d", "a lost answer may be repeated without a key for so long", \.replayWindow,
+            SettingValue.duration(.zero...(.days(30)))),
+        Setting(
+            "SALLYPORT_CONCURRENCY_WINDOW", "10s", "racing refreshes are answered alike for so long",
+            \.concurrencyWindow,
+            SettingValue.duration(.zero...(.minutes(10)))),
+        Setting(
+            "SALLYPORT_OFFLINE_WRITE", "7d", "how long an app may write without us", \.offlineWrite,
+            SettingValue.duration(.zero...(.days(30)))),
+        Setting(
+            "SALLYPORT_VERDICT_POLICY", "careful", "careful or strict: whether ends by will wipe", \.verdictPolicy,
+            SettingValue.word),
+    ]
+
+    private static let identity: [Setting] = [
+        Setting(
+            "SALLYPORT_IDENTITY_DATABASE_URL", "the database", isSecret: true,
+            "libpq URI of the Better Auth database, with a role that may only read", \.identityDatabaseURL,
+            SettingValue.databaseURL),
+        Setting(
+            "SALLYPORT_IDENTITY_SECRETS", isSecret: true, "Better Auth secrets, in order, a list", \.identitySecrets,
+            SettingValue.identitySecrets),
+        Setting(
+            "SALLYPORT_IDENTITY_ALLOW_UNSIGNED", "false", "take raw session tokens where no secret is set",
+            \.allowsUnsignedSessions, SettingValue.truth),
+        Setting(
+            "SALLYPORT_IDENTITY_TOKEN_LOOKUP", "plain", "plain, sha256-hex or sha256-base64url", \.tokenLookup,
+            SettingValue.word),
+        Setting(
+            "SALLYPORT_IDENTITY_PRESET", "kysely", "kysely, drizzle or prisma", \.identityPreset, SettingValue.word),
+        Setting(
+            "SALLYPORT_IDENTITY_SCHEMA", "public", "schema of the identity tables", \.identitySchema,
+            SettingValue.identifier),
+        Setting(
+            "SALLYPORT_IDENTITY_SESSION_TABLE", "session", "name of the session table", \.identitySessionTable,
+            SettingValue.identifier),
+        Setting(
+            "SALLYPORT_IDENTITY_USER_TABLE", "user", "name of the user table", \.identityUserTable,
+            SettingValue.identifier),
+        Setting(
+            "SALLYPORT_IDENTITY_COLUMNS", "the preset's", "session.userId=user_id,…", \.identityColumns,
+            SettingValue.columns),
+        Setting(
+            "SALLYPORT_IDENTITY_NAIVE_TIMEZONE", "UTC", "zone of times without one", \.identityTimeZone,
+            SettingValue.identifier),
+    ]
+
+    /// Defaults in words, which stand for something that is known later.
+    static let describedDefaults: Set<String> = [
+        "SALLYPORT_WORKERS", "SALLYPORT_AUDIENCES", "SALLYPORT_IDENTITY_DATABASE_URL", "SALLYPORT_IDENTITY_COLUMNS",
+    ]
+}

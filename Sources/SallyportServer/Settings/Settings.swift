@@ -1,0 +1,71 @@
+import AuthDomain
+import AuthStore
+import Primitives
+import Reactor
+import Telemetry
+
+/// Everything that an operator can set, checked. Rows and defaults are in `SettingTable`.
+package struct Settings: Sendable {
+    var databaseURL: Secret<String>?
+    var identityDatabaseURL: Secret<String>?
+    var issuer: Issuer?
+    var keyEncryptionKeys: [Secret<[UInt8]>] = []
+    var listen: SocketAddress?
+    var workers: Int?
+    var logLevel = Logger.Level.info
+
+    var audiences: [String]?
+    var scopes = ScopeSet([])
+    var gateMode = VerifiedGate.Mode.scopes
+    var gatedScopes = ScopeSet([])
+    var gatedAudiences: [String] = []
+    var accessLifetime = Duration.zero
+    var refreshLifetime = Duration.zero
+    var sessionMaxAge = Duration.zero
+    var replayWindow = Duration.zero
+    var concurrencyWindow = Duration.zero
+    var offlineWrite = Duration.zero
+    var verdictPolicy = VerdictPolicy.careful
+    var resourceServers: [ResourceServer] = []
+
+    var identityPreset = IdentityMapping.Preset.kysely
+    var identitySchema = ""
+    var identitySessionTable = ""
+    var identityUserTable = ""
+    var identityColumns: [String: String] = [:]
+    var identityTimeZone = ""
+    var identitySecrets: [Secret<[UInt8]>] = []
+    var allowsUnsignedSessions = false
+    var tokenLookup = TokenLookup.plain
+
+    init() {}
+
+    /// A service that may ask about tokens.
+    struct ResourceServer: Equatable, Sendable {
+        let id: String
+        /// SHA-256 of its secret.
+        let secretHash: [UInt8]
+    }
+}
+
+extension Settings {
+    /// What the domain reads.
+    func policy(issuer: Issuer) -> AuthPolicy {
+        AuthPolicy(
+            issuer: issuer.text, audiences: audiences ?? [issuer.text, "powersync"], scopes: scopes,
+            gate: VerifiedGate(mode: gateMode, scopes: gatedScopes, audiences: gatedAudiences),
+            accessLifetime: accessLifetime, refreshLifetime: refreshLifetime, sessionMaxAge: sessionMaxAge,
+            windows: RotationWindows(replay: replayWindow, concurrency: concurrencyWindow),
+            offlineWrite: offlineWrite, verdictPolicy: verdictPolicy)
+    }
+
+    func identityMapping() throws(SettingProblem) -> IdentityMapping {
+        do throws(IdentityMapping.ColumnUnknown) {
+            return try IdentityMapping(
+                preset: identityPreset, schema: identitySchema, sessionTable: identitySessionTable,
+                userTable: identityUserTable, columns: identityColumns, naiveTimeZone: identityTimeZone)
+        } catch {
+            throw SettingProblem(name: "SALLYPORT_IDENTITY_COLUMNS", message: "\(error.name) is not a column we read")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Primitives
+
+/// Reads settings from the environment and a file, and reports every problem at once.
+package struct SettingsReader {
+    package enum Purpose: Sendable {
+        /// Everything that serving needs has to be there.
+        case serving
+        /// Commands that only look, or only need the database.
+        case inspecting
+    }
+
+    /// What was given, after `…_FILE` has been read; the file's lines below the environment's variables.
+    package let values: [String: String]
+    private var problems: [SettingProblem] = []
+
+    /// - Parameters:
+    ///   - environment: all variables; those that do not begin with `SALLYPORT_` are left alone.
+    ///   - file: the text of `--config`: lines `NAME=value`, `#` begins a comment line.
+    ///   - readFile: for secrets from files.
+    package init(environment: [String: String], file: String?, readFile: (String) -> String?) {
+        var given: [String: String] = [:]
+        var problems: [SettingProblem] = []
+        for line in file?.split(whereSeparator: \.isNewline) ?? [] {
+            let text = line.drop(while: \.isWhitespace)
+            if text.isEmpty || text.hasPrefix("#") { continue }
+            guard let equals = text.firstIndex(of: "="), text.hasPrefix("SALLYPORT_") else {
+                problems.append(SettingProblem(name: "--config", message: "a line is not SALLYPORT_NAME=value"))
+                continue
+            }
+            given[String(text[..<equals])] = String(text[text.index(after: equals)...])
+        }
+        given.merge(environment.filter { $0.key.hasPrefix("SALLYPORT_") }) { _, fromEnvironment in fromEnvironment }
+
+        var values: [String: String] = [:]
+        for (name, value) in given where !value.isEmpty {
+            guard let setting = Self.setting(named: name) else {
+                problems.append(SettingProblem(name: name, message: "there is no such setting"))
+                continue
+            }
+            guard setting.name != name else {
+                values[name] = value
+                continue
+            }
+            if given[setting.name].map({ !$0.isEmpty }) ?? false {
+                problems.append(SettingProblem(name: name, message: "given beside \(setting.name): use one of the two"))
+            } else if let content = readFile(value) {
+                values[setting.name] = Self.trimmed(content)
+            } else {
+                problems.append(SettingProblem(name: name, message: "the file cannot be read"))
+            }
+        }
+        self.values = values
+        self.problems = problems
+    }
+
+    /// - Throws: `SettingProblems` with every problem there is.
+    package func read(for purpose: Purpose) throws(SettingProblems) -> Settings {
+        var settings = Settings()
+        var problems = problems
+        for setting in SettingTable.rows {
+            let isDescribed = SettingTable.describedDefaults.contains(setting.name)
+            guard let value = values[setting.name] ?? (isDescribed ? nil : setting.standard) else {
+                if setting.isRequired, purpose == .serving {
+                    problems.append(SettingProblem(name: setting.name, message: "must be set: \(setting.help)"))
+                }
+                continue
+            }
+            do throws(SettingFault) {
+                try setting.apply(&settings, value)
+            } catch {
+                problems.append(SettingProblem(name: setting.name, message: "must be \(error.expected)"))
+            }
+        }
+        do throws(SettingProblem) { _ = try settings.identityMapping() } catch { problems.append(error) }
+        guard problems.isEmpty else { throw SettingProblems(all: problems.sorted { $0.name < $1.name }) }
+        return settings
+    }
+
+    /// A setting, or the one whose value `…_FILE` names the file of; only secrets come from files.
+    private static func setting(named name: String) -> Setting? {
+        SettingTable.rows.first { $0.name == name || $0.isSecret && $0.name + "_FILE" == name }
+    }
+
+    private static func trimmed(_ content: String) -> String {
+        var text = content[...]
+        while text.last?.isNewline ?? false { text.removeLast() }
+        return String(text)
+    }
+}
+
+package struct SettingProblems: Error, Sendable {
+    package let all: [SettingProblem]
+}
