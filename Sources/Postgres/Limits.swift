@@ -16,7 +16,8 @@ enum Limits {
     static let reconnectAttemptsPerSecond = 5
     /// How often a contended transaction is tried in all, and the pause between tries.
     static let contentionAttemptsMax = 3
-    static let contentionPauseMilliseconds: ClosedRange<Int64> = 5...50
+    static let contentionPauseMin: Duration = .milliseconds(5)
+    static let contentionPauseSpread: Duration = .milliseconds(45)
     /// Addresses taken of one host name.
     static let addressesPerHostMax = 8
     /// Hosts of one URL.

@@ -103,6 +103,19 @@ struct BackoffTests {
         #expect(!backoff.isFailing && backoff.reason == nil && backoff.nextAttempt == nil)
     }
 
+    @Test("jitter is spread over 0..<1, also from the seed 0", arguments: [0, 1, -1, 4_711])
+    func jitter(seed: Int) {
+        var jitter = Jitter(seed: seed)
+        // The first ones still show a small seed.
+        for _ in 0..<16 { _ = jitter.next() }
+        let values = (0..<1_000).map { _ in jitter.next() }
+        #expect(values.allSatisfy { (0..<1).contains($0) })
+        for tenth in 0..<10 {
+            let count = values.filter { Int($0 * 10) == tenth }.count
+            #expect((50...150).contains(count))
+        }
+    }
+
     @Test("the process makes at most five attempts a second")
     func throttle() {
         let throttle = ConnectionThrottle()

@@ -1,3 +1,4 @@
+import AuthTesting
 import Primitives
 import Reactor
 import Testing
@@ -24,7 +25,7 @@ struct MigrationTests {
 
     @Test("what is pending is applied once, in order, with the time of the clock")
     func apply() async throws {
-        try await withScratch { database, name async throws in
+        try await withScratch { database, scratch async throws in
             let runner = MigrationRunner(migrations: [Self.first, Self.second])
             let pending = await failure { () async throws(MigrationError) in try await runner.verify(on: database) }
             #expect(pending == .pending(names: [Self.first.name, Self.second.name]))
@@ -41,7 +42,7 @@ struct MigrationTests {
                     MigrationStatus(name: Self.first.name, state: state),
                     MigrationStatus(name: Self.second.name, state: state),
                 ])
-            #expect(try ScratchServer.shared.sql("SELECT n FROM sallyport.things WHERE name IS NULL", in: name) == "1")
+            #expect(try scratch.value("SELECT n FROM sallyport.things WHERE name IS NULL") == "1")
         }
     }
 
@@ -50,17 +51,17 @@ struct MigrationTests {
         let slow = Migration(
             name: "0003_slow.sql",
             sql: Array("SELECT pg_sleep(0.3); INSERT INTO sallyport.things (n) VALUES (3);".utf8))
-        try await withScratch { database, name async throws in
+        try await withScratch { database, scratch async throws in
             let runner = MigrationRunner(migrations: [Self.first, Self.second, slow])
             async let one = runner.apply(on: database, clock: Self.clock)
             async let two = runner.apply(on: database, clock: Self.clock)
             let applied = try await [one, two]
             #expect(applied.map(\.count).sorted() == [0, 3])
-            #expect(try ScratchServer.shared.sql("SELECT count(*) FROM sallyport.things", in: name) == "2")
+            #expect(try scratch.value("SELECT count(*) FROM sallyport.things") == "2")
             let locks =
                 "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
                 + "WHERE locktype = 'advisory' AND datname = current_database()"
-            #expect(try ScratchServer.shared.sql(locks, in: name) == "0")
+            #expect(try scratch.value(locks) == "0")
         }
     }
 
@@ -70,7 +71,7 @@ struct MigrationTests {
             $0.statementTimeout = .milliseconds(100)
             $0.lockTimeout = .milliseconds(100)
             $0.queryDeadline = .milliseconds(200)
-        }) { database, name async throws in
+        }) { database, scratch async throws in
             let slow = Migration(name: "0001_slow.sql", sql: Array("SELECT pg_sleep(0.5)".utf8))
             let runner = MigrationRunner(migrations: [slow])
             async let one = runner.apply(on: database, clock: Self.clock)
@@ -128,14 +129,14 @@ struct MigrationTests {
         let broken = Migration(
             name: "0002_broken.sql",
             sql: Array("CREATE TABLE sallyport.more (n bigint); SELECT no_such_column FROM sallyport.things".utf8))
-        try await withScratch { database, name async throws in
+        try await withScratch { database, scratch async throws in
             let runner = MigrationRunner(migrations: [Self.first, broken])
             let error = await failure { () async throws(MigrationError) in
                 try await runner.apply(on: database, clock: Self.clock)
             }
             #expect(error == .failed(name: broken.name, sqlState: "42703"))
             #expect(try await runner.status(on: database).last?.state == .pending)
-            #expect(try ScratchServer.shared.sql("SELECT to_regclass('sallyport.more') IS NULL", in: name) == "t")
+            #expect(try scratch.value("SELECT to_regclass('sallyport.more') IS NULL") == "t")
             let fixed = MigrationRunner(migrations: [Self.first, Self.second])
             #expect(try await fixed.apply(on: database, clock: Self.clock) == [Self.second.name])
         }

@@ -1,3 +1,4 @@
+import AuthTesting
 import Postgres
 import Primitives
 import Reactor
@@ -7,7 +8,7 @@ import Testing
 struct ReadTests {
     @Test("many reads of one turn each get their own rows")
     func batch() async throws {
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             let pending = (0..<500).map { database.beginRead(Probe.echo, [.int64($0)]) }
             for (index, read) in pending.enumerated() {
                 let number = try await read.rows()[0].int64("n")
@@ -18,7 +19,7 @@ struct ReadTests {
 
     @Test("an error in a batch reaches its own read only")
     func errorInBatch() async throws {
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             _ = try await database.read(Probe.one)
             let divisors: [Int64] = [1, 0, 1, 0, 1, 1]
             let pending = divisors.map { database.beginRead(Probe.divide, [.int64($0)]) }
@@ -32,7 +33,7 @@ struct ReadTests {
     @Test("a statement that cannot be prepared fails by itself, every time")
     func unpreparable() async throws {
         let missing = Statement("missing", "SELECT x FROM no_such_table")
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             for _ in 0..<2 {
                 let bad = [database.beginRead(missing), database.beginRead(missing)]
                 let good = database.beginRead(Probe.echo, [.int64(5)])
@@ -49,13 +50,13 @@ struct ReadTests {
     @Test("a statement whose columns have changed is prepared anew and answers")
     func cachedPlan() async throws {
         let all = Statement("all", SQL(unsafeText: "SELECT * FROM changing"))
-        try await withScratch { database, name async throws in
-            try ScratchServer.shared.sql("CREATE TABLE changing (a bigint); INSERT INTO changing VALUES (1)", in: name)
+        try await withScratch { database, scratch async throws in
+            try scratch.value("CREATE TABLE changing (a bigint); INSERT INTO changing VALUES (1)")
             for _ in 0..<4 { #expect(try await database.read(all)[0].int64("a") == 1) }
-            try ScratchServer.shared.sql("ALTER TABLE changing ADD COLUMN b bigint DEFAULT 2", in: name)
+            try scratch.value("ALTER TABLE changing ADD COLUMN b bigint DEFAULT 2")
             let pending = (0..<8).map { _ in database.beginRead(all) }
             for read in pending { #expect(try await read.rows()[0].int64("b") == 2) }
-            try ScratchServer.shared.sql("ALTER TABLE changing ALTER COLUMN b TYPE text", in: name)
+            try scratch.value("ALTER TABLE changing ALTER COLUMN b TYPE text")
             #expect(try await database.read(all)[0].text("b") == "2")
         }
     }
@@ -63,7 +64,7 @@ struct ReadTests {
     @Test("a preparation that the server has forgotten is made again")
     func deallocated() async throws {
         let forgetAll = Statement("forget_all", "DEALLOCATE ALL")
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             for _ in 0..<4 { _ = try await database.read(Probe.one) }
             let forget = (0..<2).map { _ in database.beginRead(forgetAll) }
             for read in forget { _ = try await read.rows() }
@@ -78,7 +79,7 @@ struct ReadTests {
     func large() async throws {
         let measure = Statement("measure", "SELECT $1::bytea AS y, length($1::bytea)::bigint AS n", [.bytes])
         let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) }
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             let pending = (0..<4).map { _ in database.beginRead(measure, [.bytes(bytes)]) }
             for read in pending {
                 let row = try await read.rows()[0]
@@ -90,7 +91,7 @@ struct ReadTests {
 
     @Test("a statement over its server-side time ends as busy, and the connection lives on")
     func statementTimeout() async throws {
-        try await withDatabase(ScratchServer.shared.url(), configure: { $0.statementTimeout = .milliseconds(100) }) {
+        try await withDatabase(ScratchCluster.shared.url(), configure: { $0.statementTimeout = .milliseconds(100) }) {
             database async throws in
             _ = try await database.read(Probe.one)
             let slow = database.beginRead(Probe.sleep, [.int64(5_000)])
@@ -103,7 +104,7 @@ struct ReadTests {
 
     @Test("a read over its deadline ends as busy, and the next one works")
     func deadline() async throws {
-        try await withDatabase(ScratchServer.shared.url(), configure: { $0.queryDeadline = .milliseconds(300) }) {
+        try await withDatabase(ScratchCluster.shared.url(), configure: { $0.queryDeadline = .milliseconds(300) }) {
             database async throws in
             _ = try await database.read(Probe.one)
             let start = ContinuousClock.now
@@ -120,7 +121,7 @@ struct ReadTests {
 
     @Test("a closed database refuses at once")
     func closed() async throws {
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             let last = database.beginRead(Probe.one)
             _ = try await last.rows()
             let inFlight = database.beginRead(Probe.sleep, [.int64(100)])

@@ -1,3 +1,5 @@
+import AuthTesting
+import Glibc
 import Postgres
 import Primitives
 import Reactor
@@ -37,10 +39,39 @@ func withDatabase(
 /// The same with a new database on the shared server.
 func withScratch(
     configure: (inout DatabaseConfiguration) -> Void = { _ in },
-    _ body: @escaping @Sendable (Database, String) async throws -> Void
+    _ body: @escaping @Sendable (Database, ScratchDatabase) async throws -> Void
 ) async throws {
-    let name = try ScratchServer.shared.makeDatabase()
-    try await withDatabase(ScratchServer.shared.url(name), configure: configure) { try await body($0, name) }
+    let scratch = try ScratchCluster.shared.database()
+    try await withDatabase(Secret(scratch.url), configure: configure) { try await body($0, scratch) }
+}
+
+extension ScratchCluster {
+    func url(_ database: String = "postgres") -> Secret<String> {
+        Secret("postgres://postgres@127.0.0.1:\(port)/\(database)")
+    }
+
+    /// Runs SQL beside the code under test; the last row's first column.
+    @discardableResult
+    func value(_ text: String) throws -> String {
+        try sql(text).last?.first ?? ""
+    }
+}
+
+extension ScratchCluster {
+    /// Stops the server by its own signals: SIGINT is a fast stop, SIGQUIT one as in a crash.
+    func end(_ signal: Int32) throws {
+        let server = try #require(Int32(try value("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)")))
+        kill(server, signal)
+        while isRunning { usleep(5_000) }
+    }
+}
+
+extension ScratchDatabase {
+    /// The same in this database.
+    @discardableResult
+    func value(_ text: String) throws -> String {
+        try sql(text).last?.first ?? ""
+    }
 }
 
 func failure(_ body: () async throws(DatabaseError) -> some Any) async -> DatabaseError? {

@@ -1,3 +1,4 @@
+import AuthTesting
 import Postgres
 import Primitives
 import Testing
@@ -16,7 +17,7 @@ struct ValueTests {
                 $6::timestamptz AS w, $7::text[] AS ta, $8::bytea[] AS ya, $9::bigint[] AS ia, $10::jsonb AS j
             """,
             [.text, .int64, .bool, .bytes, .uuid, .timestamp, .textArray, .bytesArray, .int64Array, .jsonb])
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             let row = try await database.read(
                 everything,
                 [
@@ -41,7 +42,7 @@ struct ValueTests {
     func null() async throws {
         let nulls = Statement(
             "nulls", "SELECT $1::text AS t, $2::uuid AS u, $3::bigint[] AS ia", [.text, .uuid, .int64Array])
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             let row = try await database.read(nulls, [.null, .optional(nil, SQLValue.uuid), .null])[0]
             #expect(try row.optionalText("t") == nil)
             #expect(try row.optionalUUID("u") == nil)
@@ -56,7 +57,7 @@ struct ValueTests {
     func empty() async throws {
         let empties = Statement(
             "empties", "SELECT $1::text AS t, $2::bytea AS y, $3::text[] AS ta", [.text, .bytes, .textArray])
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             let row = try await database.read(empties, [.text(""), .bytes([]), .textArray([])])[0]
             #expect(try row.text("t") == "")
             #expect(try row.bytes("y") == [])
@@ -74,7 +75,7 @@ struct ValueTests {
         let parse = Statement(
             "parse", "SELECT $1::text::timestamptz AS w, $2::timestamptz = $1::text::timestamptz AS same",
             [.text, .timestamp])
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             let instant = Timestamp(secondsSinceEpoch: seconds)
             let row = try await database.read(parse, [.text(text), .timestamp(instant)])[0]
             #expect(try row.timestamp("w") == instant)
@@ -87,7 +88,7 @@ struct ValueTests {
         let related = Statement(
             "related",
             "SELECT 7::smallint AS s, -7::integer AS i, 'v'::varchar(3) AS v, 'n'::name AS n, '{1,NULL}'::int[] AS ia")
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             let row = try await database.read(related)[0]
             #expect(try row.int64("s") == 7)
             #expect(try row.int64("i") == -7)
@@ -103,7 +104,7 @@ struct ValueTests {
             "odd",
             "SELECT 'x'::text AS t, 1.5::numeric AS d, 'infinity'::timestamptz AS w, now()::timestamp AS naive, '{{1,2}}'::bigint[] AS nested"
         )
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             let row = try await database.read(odd)[0]
             let refused = DatabaseError.unavailable(.misconfigured)
             #expect(throws: refused) { try row.int64("t") }
@@ -136,7 +137,7 @@ struct ValueTests {
     @Test("a text with U+0000 is refused by the server as an error of the data")
     func zero() async throws {
         let text = Statement("text", "SELECT $1::text AS t", [.text])
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             let error = await failure { () async throws(DatabaseError) in try await database.read(text, [.text("a\0b")])
             }
             #expect(error == .functionFailed(sqlState: "22021"))

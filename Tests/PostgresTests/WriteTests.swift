@@ -1,3 +1,4 @@
+import AuthTesting
 import Postgres
 import Primitives
 import Reactor
@@ -23,11 +24,11 @@ struct WriteTests {
 
     private func withTables(
         configure: (inout DatabaseConfiguration) -> Void = { _ in },
-        _ body: @escaping @Sendable (Database, String) async throws -> Void
+        _ body: @escaping @Sendable (Database, ScratchDatabase) async throws -> Void
     ) async throws {
-        try await withScratch(configure: configure) { database, name async throws in
-            try ScratchServer.shared.sql(Self.schema, in: name)
-            try await body(database, name)
+        try await withScratch(configure: configure) { database, scratch async throws in
+            try scratch.value(Self.schema)
+            try await body(database, scratch)
         }
     }
 
@@ -128,9 +129,9 @@ struct WriteTests {
 
     @Test("a rule that is checked at the implicit commit of a single write fails it")
     func deferredAutocommit() async throws {
-        try await withTables { database, name async throws in
-            try ScratchServer.shared.sql(
-                "ALTER TABLE children ALTER CONSTRAINT children_parent_fkey DEFERRABLE INITIALLY DEFERRED", in: name)
+        try await withTables { database, scratch async throws in
+            try scratch.value(
+                "ALTER TABLE children ALTER CONSTRAINT children_parent_fkey DEFERRABLE INITIALLY DEFERRED")
             let error = await failure { () async throws(DatabaseError) in
                 try await database.write(Self.insert, [.int64(1), .int64(99), .int64(1)])
             }
@@ -155,8 +156,8 @@ struct WriteTests {
 
     @Test("a deadlock ends as contention for one side and is won by its retry")
     func deadlock() async throws {
-        try await withTables(configure: { $0.lockTimeout = .seconds(2) }) { database, name async throws in
-            try ScratchServer.shared.sql("INSERT INTO parents VALUES (2)", in: name)
+        try await withTables(configure: { $0.lockTimeout = .seconds(2) }) { database, scratch async throws in
+            try scratch.value("INSERT INTO parents VALUES (2)")
             @Sendable func both(_ first: Int64, _ second: Int64) async -> (error: DatabaseError?, tries: Int) {
                 var tries = 0
                 let error = await failure { () async throws(DatabaseError) in
@@ -181,7 +182,7 @@ struct WriteTests {
 
     @Test("contention that lasts is given up after three tries, and other errors at once")
     func givesUp() async throws {
-        try await withDatabase(ScratchServer.shared.url()) { database async throws in
+        try await withDatabase(ScratchCluster.shared.url()) { database async throws in
             for (error, expected) in [(DatabaseError.unavailable(.contention), 3), (.unavailable(.busy), 1)] {
                 var tries = 0
                 let last = await failure { () async throws(DatabaseError) in
@@ -232,14 +233,14 @@ struct WriteTests {
 
     @Test("a read-only session reads and refuses to write")
     func readOnly() async throws {
-        try await withTables(configure: { $0.isReadOnly = true }) { database, name async throws in
+        try await withTables(configure: { $0.isReadOnly = true }) { database, scratch async throws in
             #expect(try await database.read(Self.count)[0].int64("n") == 0)
             let error = await failure { () async throws(DatabaseError) in
                 try await database.write(Self.insert, [.int64(1), .int64(1), .int64(1)])
             }
             #expect(error == .unavailable(.readOnly))
             #expect(await database.ping() == nil)
-            #expect(try ScratchServer.shared.sql("SELECT count(*) FROM children", in: name) == "0")
+            #expect(try scratch.value("SELECT count(*) FROM children") == "0")
         }
     }
 

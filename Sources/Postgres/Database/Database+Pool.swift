@@ -74,6 +74,7 @@ extension Database {
             let slot = ConnectionThrottle.shared.reserve(from: max(instant, .now))
             let pause = ContinuousClock.now.duration(to: slot)
             if pause > .zero { await loop.sleep(for: pause) }
+            if isClosed { return }
         }
         do throws(DatabaseError) {
             let session = try Session(try await connector.connect(), owner: self, on: loop)
@@ -118,7 +119,7 @@ extension Database {
         if backoff.reason != reason {
             logger.warning("no connection to the database", [LogField("db.reason", reason.rawValue)])
         }
-        backoff.failed(reason, at: .now, jitter: .random(in: 0..<1))
+        backoff.failed(reason, at: .now, jitter: jitter.next())
     }
 
     private func reportRecovery() {
@@ -142,6 +143,7 @@ extension Database: SessionOwner {
             exclusiveCount -= 1
         case .lent: break  // `checkIn` notices
         }
+        logger.info("a connection to the database was given up", [LogField("db.reason", reason.rawValue)])
         recoverReads(calls, because: reason)
         scheduleFill()
     }

@@ -74,7 +74,7 @@ extension Database {
             do {
                 return try await body()
             } catch .unavailable(.contention) {
-                await loop.sleep(for: .milliseconds(Int64.random(in: Limits.contentionPauseMilliseconds)))
+                await loop.sleep(for: Limits.contentionPauseMin + Limits.contentionPauseSpread * jitter.next())
             } catch {
                 throw error
             }

@@ -24,6 +24,7 @@ package final class Database: @unchecked Sendable {
     var waitingReads = Queue<WaitingRead>()
     var waiters = Queue<PoolWaiter>()
     var backoff = Backoff()
+    var jitter = Jitter()
     var isClosed = false
     var isFillScheduled = false
     var isExpiryScheduled = false
@@ -92,7 +93,7 @@ package final class Database: @unchecked Sendable {
     }
 
     private var isIdle: Bool {
-        connectingCount == 0 && exclusiveCount == idle.count && readers.allSatisfy { $0.load == 0 }
+        exclusiveCount == idle.count && readers.allSatisfy { $0.load == 0 }
     }
 
     func report(_ call: String, _ state: SQLState, _ error: DatabaseError) {
