@@ -3,7 +3,8 @@ package import Primitives
 /// What the identity store's rows say of a session that somebody presents: contract section 3's table, for exchanges.
 package enum SessionVerdict: Equatable, Sendable {
     case live(IdentitySession, IdentityUser)
-    case refused(RefusalReason, deviceID: UUID?)
+    /// `isDeviceHeld`: a device that the session was exchanged with is held at this moment; see `VerdictPolicy`.
+    case refused(RefusalReason, deviceID: UUID?, isDeviceHeld: Bool = false)
 
     /// - Parameters:
     ///   - session: the row, `nil` when there is certainly none.
@@ -14,8 +15,9 @@ package enum SessionVerdict: Equatable, Sendable {
     ) -> SessionVerdict {
         // The ties come first: a device that was revoked or lost stays out whatever else is true of the session.
         if let tie = link?.ties.first(where: { $0.status.holdsReason != nil }), let reason = tie.status.holdsReason {
-            return .refused(reason, deviceID: tie.deviceID)
+            return .refused(reason, deviceID: tie.deviceID, isDeviceHeld: true)
         }
+        // Also the end that a revocation left behind: when the device is active again, its older sessions stay out.
         if let end = link?.end { return .refused(end, deviceID: link?.deviceID) }
         guard let session else {
             guard let link else { return .refused(.sessionUnknown, deviceID: nil) }

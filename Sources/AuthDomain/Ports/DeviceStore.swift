@@ -11,14 +11,16 @@ package protocol DeviceStore: Sendable {
         _ id: UUID, of userID: String, name: String?, appVersion: String?
     ) async throws(Unavailability) -> Device?
 
-    /// Revokes the device and ends its device sessions in one transaction; without effect on one that is held already.
+    /// Revokes the device, and ends its device sessions and every identity session tied to it, in one transaction;
+    /// without effect on one that is held already. The sessions keep `status.holdsReason` as their end: when the device
+    /// is active again, they are still refused (with lock, no longer with wipe).
     ///
     /// - Returns: `false` where there is no such device of the user.
     func revokeDevice(
         _ id: UUID, of userID: String, status: DeviceStatus, at now: Timestamp
     ) async throws(Unavailability) -> Bool
 
-    /// Revokes every device of the user but one.
+    /// Revokes every device of the user but one, each as `revokeDevice` does.
     func revokeDevices(
         of userID: String, except kept: UUID?, at now: Timestamp
     ) async throws(Unavailability)

@@ -163,6 +163,6 @@ package struct NewDeviceSession: Sendable {
 
 package enum RegistrationOutcome: Equatable, Sendable {
     case registered
-    /// Something that was decided on has changed meanwhile, the device's id or state: look again.
+    /// Something that was decided on has changed meanwhile, the device's id or state or the session's end: look again.
     case changed
 }

@@ -62,13 +62,13 @@ package struct DeviceService: Sendable {
         let now = clock.now()
         if everywhere { try gate.requireFreshProof(caller) }
         try await available { () async throws(Unavailability) in
-            if let session = caller.deviceSession {
+            // One call and not two: after an outage in between, the caller's dead token could not ask for the rest.
+            if everywhere {
+                try await sessions.endAllSessions(of: caller.userID, reason: .sessionRevoked, at: now)
+            } else if let session = caller.deviceSession {
                 _ = try await sessions.endSession(session.id, reason: .signedOut, ifGeneration: nil, at: now)
             } else {
                 try await sessions.endIdentitySession(accessSID: caller.sessionID, reason: .signedOut, at: now)
-            }
-            if everywhere {
-                try await sessions.endAllSessions(of: caller.userID, reason: .sessionRevoked, at: now)
             }
         }
     }

@@ -33,15 +33,16 @@ extension TokenService {
     ) async throws(AuthFailure) -> TokenAnswer {
         let now = clock.now()
         let keyring = try required()
-        let proved = try await prove(request, keyring: keyring, at: now)
-        if proved.session.impersonatedBy != nil {
-            return try await withoutRegistration(request, proved, keyring: keyring, at: now)
-        }
-        guard let metadata = request.device else {
-            return try await withoutRegistration(
-                request, proved, keyring: keyring, boundTo: startsDeviceSession ? nil : proved.link?.deviceID, at: now)
-        }
         for _ in 0..<Limits.rotationTriesMax {
+            let proved = try await prove(request, keyring: keyring, at: now)
+            if proved.session.impersonatedBy != nil {
+                return try await withoutRegistration(request, proved, keyring: keyring, at: now)
+            }
+            guard let metadata = request.device else {
+                return try await withoutRegistration(
+                    request, proved, keyring: keyring, boundTo: startsDeviceSession ? nil : proved.link?.deviceID,
+                    at: now)
+            }
             let answer = try await register(
                 metadata, request, proved, startsDeviceSession: startsDeviceSession, keyring: keyring, at: now)
             if let answer { return answer }
@@ -73,9 +74,10 @@ extension TokenService {
             try await store.exchangeView(token: column, tokenHash: tokenHash)
         }
         switch SessionVerdict.judge(session: view.session, user: view.user, link: view.link, at: now) {
-        case .refused(let reason, let deviceID):
+        case .refused(let reason, let deviceID, let isDeviceHeld):
             throw await mint.refuse(
-                reason, isDeviceHeld: true, deviceID: deviceID, presented: request.token, keyring: keyring, at: now)
+                reason, isDeviceHeld: isDeviceHeld, deviceID: deviceID, presented: request.token, keyring: keyring,
+                at: now)
         case .live(let session, let user):
             let seen = SeenSession(
                 session: session, tokenHash: tokenHash, accessSID: keyring.hasher.accessSID(of: session.id),
@@ -102,7 +104,7 @@ extension TokenService {
         return try await mint.answer(grant, refresh: nil, keyring: keyring, at: now)
     }
 
-    /// `nil`: the device changed while we decided; look again.
+    /// `nil`: the device or the session changed while we decided; look again.
     private func register(
         _ metadata: DeviceMetadata, _ request: SessionRequest, _ proved: Proved, startsDeviceSession: Bool,
         keyring: Keyring, at now: Timestamp
@@ -130,9 +132,10 @@ extension TokenService {
         let registration = Registration(
             seen: proved.seen, deviceID: deviceID, metadata: metadata, push: request.push,
             reactivates: admission == .reactivates, deviceSession: started?.row)
+        // Signed before it is written: tries that a busy signer refuses must not push older device sessions out.
+        let answer = try await mint.answer(grant, refresh: started?.part, keyring: keyring, at: now)
         let outcome = try await available { () async throws(Unavailability) in try await store.register(registration) }
-        guard outcome == .registered else { return nil }
-        return try await mint.answer(grant, refresh: started?.part, keyring: keyring, at: now)
+        return outcome == .registered ? answer : nil
     }
 
     private func newDeviceSession(

@@ -92,9 +92,10 @@ extension TokenService {
             let rotation = Rotation(
                 sessionID: session.id, state: session.rotation, issued: issued, keyHash: keyHash,
                 isRestored: isRestored, at: now)
+            // Signed before it is written: a signer that is busy must not leave a generation behind that nobody has.
+            let answer = try await answer(grant, session, issued, secret, keyring, now)
             let isWritten = try await available { () async throws(Unavailability) in try await store.rotate(rotation) }
-            guard isWritten else { return nil }
-            return try await answer(grant, session, issued, secret, keyring, now)
+            return isWritten ? answer : nil
         }
     }
 
@@ -126,12 +127,19 @@ extension TokenService {
         _ grant: AccessGrant, _ session: DeviceSession, _ issued: IssuedRefresh, _ secret: Secret<[UInt8]>,
         _ keyring: Keyring, _ now: Timestamp
     ) async throws(AuthFailure) -> TokenAnswer {
-        // The row names its key: a replay is signed by the key that signed the successor the first time.
-        guard let key = keyring.refreshKey(issued.kid) else { throw .unavailable(.misconfigured) }
         let part = TokenMint.RefreshPart(
-            issued: issued, key: key, sessionID: session.id, userID: session.userID, secret: secret,
-            sessionExpiresAt: session.rotation.expiresAt)
+            issued: issued, key: try await refreshKey(issued.kid, keyring), sessionID: session.id,
+            userID: session.userID, secret: secret, sessionExpiresAt: session.rotation.expiresAt)
         return try await mint.answer(grant, refresh: part, keyring: keyring, at: now)
+    }
+
+    /// The row names its key: a replay is signed by the key that signed the successor the first time. Another server may
+    /// have made that key a moment ago.
+    private func refreshKey(_ kid: String, _ keyring: Keyring) async throws(AuthFailure) -> KeyPair {
+        if let key = keyring.refreshKey(kid) { return key }
+        let found = try await available { () async throws(Unavailability) in try await keys.reload() }
+        guard let key = found.refreshKey(kid) else { throw .unavailable(.misconfigured) }
+        return key
     }
 
     private func refuse(
