@@ -42,7 +42,7 @@ package struct AuthAPI: HTTPApplication {
 
     package func refuse(_ refusal: HTTPRefusal) -> HTTPResponse {
         let id = RequestID(random: services.random)
-        let failure = APIFailure(refusal)
+        let failure = APIFailure(translating: refusal)
         var response = writer.response(failure, to: .authorization, requestID: id)
         response.closesConnection = true
         complete(&response, id)

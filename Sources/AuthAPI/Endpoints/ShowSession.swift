@@ -20,7 +20,7 @@ struct ShowSession: Sendable {
         // The gate has just seen the user: gone between the two reads.
         guard let user else {
             let action = services.policy.verdictPolicy.action(for: .accessRevoked, isDeviceHeld: false)
-            throw APIFailure(Refusal(.accessRevoked, action: action))
+            throw APIFailure(verdict: Refusal(.accessRevoked, action: action))
         }
         var body: JSONObject = [
             "user": ["id": .string(user.id), "name": .text(user.name), "email": .text(user.email)],

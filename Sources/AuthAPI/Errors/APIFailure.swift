@@ -4,6 +4,8 @@ import JSON
 import Primitives
 
 /// How an endpoint fails: a row of the catalogue, and what is known beside it.
+///
+/// Translations have a label: without it `.notFound` could mean another enum's case, and the translation itself.
 struct APIFailure: Error {
     let code: APIErrorCode
     /// Of the domain's verdict; the row's own otherwise.
@@ -26,7 +28,7 @@ struct APIFailure: Error {
         self.init(.rejected(problem), sentence: sentence)
     }
 
-    init(_ refusal: Refusal) {
+    init(verdict refusal: Refusal) {
         self.init(.refused(refusal.reason))
         action = refusal.action
         sessionID = refusal.sessionID
@@ -34,16 +36,16 @@ struct APIFailure: Error {
         proof = refusal.proof
     }
 
-    init(_ failure: AuthFailure) {
+    init(translating failure: AuthFailure) {
         switch failure {
-        case .refused(let refusal): self.init(refusal)
+        case .refused(let refusal): self.init(verdict: refusal)
         case .unavailable(let cause): self.init(.unavailable(cause))
-        case .invalid(let fault): self.init(fault)
+        case .invalid(let fault): self.init(translating: fault)
         case .notFound: self.init(.notFound)
         }
     }
 
-    init(_ fault: RequestFault) {
+    init(translating fault: RequestFault) {
         switch fault {
         case .scopeInvalid: self.init(.scopeInvalid)
         case .deviceMalformed(let field): self.init(.deviceMalformed, "The \(field) is malformed.")
@@ -52,7 +54,7 @@ struct APIFailure: Error {
         }
     }
 
-    init(_ refusal: HTTPRefusal) {
+    init(translating refusal: HTTPRefusal) {
         switch refusal {
         case .overloaded: self.init(.unavailable(.busy))
         case .unacceptable(let error):
@@ -73,10 +75,10 @@ struct APIFailure: Error {
 func domain<Value>(
     _ operation: () async throws(AuthFailure) -> Value
 ) async throws(APIFailure) -> Value {
-    do throws(AuthFailure) { return try await operation() } catch { throw APIFailure(error) }
+    do throws(AuthFailure) { return try await operation() } catch { throw APIFailure(translating: error) }
 }
 
 /// Makes a value of the domain from what a request says.
 func parsed<Value>(_ make: () throws(RequestFault) -> Value) throws(APIFailure) -> Value {
-    do throws(RequestFault) { return try make() } catch { throw APIFailure(error) }
+    do throws(RequestFault) { return try make() } catch { throw APIFailure(translating: error) }
 }

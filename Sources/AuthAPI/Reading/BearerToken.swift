@@ -26,7 +26,7 @@ enum BearerToken {
         guard token.count <= AuthDomain.Limits.credentialCharactersMax, isToken(token, kind) else {
             // The action is that of every malformed token; no policy changes it.
             throw APIFailure(
-                Refusal(
+                verdict: Refusal(
                     .tokenMalformed,
                     action: VerdictPolicy.careful.action(for: .tokenMalformed, isDeviceHeld: false)))
         }
