@@ -1,0 +1,165 @@
+import AuthAPI
+import AuthDomain
+import AuthTesting
+import Crypto
+import HTTP
+import JSON
+import Primitives
+import Telemetry
+import Testing
+
+/// The whole API over the domain's services and stores in memory. Requests go through the HTTP parser as bytes.
+struct World {
+    static let issuer = "https://auth.example.com"
+    static let sessionSecret = "unit-test-secret-0123456789abcdef-not-real"
+    static let exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange"
+    static let sessionType = "urn:sallyport:token-type:session"
+    static let installation = "installation-0001"
+
+    let faults = PortFaults()
+    let clock = TestClock()
+    let store: MemoryStore
+    let keys: FixedKeyring
+    let readiness = StaticReadiness()
+    let log = LogRecord()
+    let policy: AuthPolicy
+    let api: AuthAPI
+
+    init(
+        gate: VerifiedGate.Mode = .scopes, verdictPolicy: VerdictPolicy = .careful,
+        keyring: Keyring? = FixedKeys.keyring
+    ) {
+        store = MemoryStore(faults: faults)
+        keys = FixedKeyring(keyring, faults: faults)
+        policy = AuthPolicy(
+            issuer: Self.issuer, audiences: [Self.issuer, "powersync"], scopes: ScopeSet(["api", "sync"]),
+            gate: VerifiedGate(mode: gate, scopes: ScopeSet(["sync"]), audiences: ["powersync"]),
+            accessLifetime: .minutes(30), refreshLifetime: .days(30), sessionMaxAge: .days(90),
+            windows: RotationWindows(replay: .days(7), concurrency: .seconds(10)), offlineWrite: .days(7),
+            verdictPolicy: verdictPolicy)
+        let random = SeededRandom()
+        let access = AccessGate(policy: policy, store: store, keys: keys, clock: clock)
+        let tokens = TokenService(
+            policy: policy, store: store, keys: keys, signer: InlineSigner(faults: faults),
+            sealing: FixedKeys.sealing(),
+            sessionTokens: SessionTokenReader(
+                secrets: [Secret(Array(Self.sessionSecret.utf8))], allowsUnsigned: false),
+            lookup: .plain, clock: clock, random: random)
+        api = AuthAPI(
+            services: APIServices(
+                tokens: tokens,
+                devices: DeviceService(store: store, sessions: store, gate: access, clock: clock),
+                gate: access, keys: keys, readiness: readiness, policy: policy, clock: clock, random: random,
+                logger: Logger(level: .debug, clock: clock, sink: log),
+                version: ServerVersion(version: "1.2.3")),
+            monotonic: { .microseconds(7) })
+        store.putUser("user-1")
+    }
+}
+
+/// Calls, as a client makes them.
+extension World {
+    /// - Returns: what the server's connection would answer: the parser's own refusals too.
+    func send(
+        _ method: String, _ target: String, _ fields: [String] = [], body: String? = nil
+    ) async throws -> Reply {
+        var head = ["\(method) \(target) HTTP/1.1", "Host: auth.example.com"] + fields
+        let content = Array((body ?? "").utf8)
+        if body != nil { head.append("Content-Length: \(content.count)") }
+        return try await send(Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8) + content)
+    }
+
+    func send(_ bytes: [UInt8]) async throws -> Reply {
+        var parser = RequestParser()
+        parser.append(bytes)
+        var head: RequestHead?
+        while true {
+            switch parser.next() {
+            case .head(let next): head = next
+            case .end(let body):
+                let request = HTTPRequest(head: try #require(head), body: body, peer: "192.0.2.1")
+                return Reply(await api.respond(to: request))
+            case .failed(let error): return Reply(api.refuse(.unacceptable(error)))
+            case .needMore:
+                Issue.record("the request is cut")
+                throw Cut()
+            }
+        }
+    }
+
+    struct Cut: Error {}
+
+    func token(_ fields: [(String, String)], _ header: [String] = []) async throws -> Reply {
+        try await send(
+            "POST", "/auth/token", ["Content-Type: application/x-www-form-urlencoded"] + header,
+            body: FormCoding.encode(fields.map { (name: $0.0, value: $0.1) }))
+    }
+
+    func tokenJSON(_ text: String, _ header: [String] = []) async throws -> Reply {
+        try await send("POST", "/auth/token", ["Content-Type: application/json"] + header, body: text)
+    }
+
+    func exchange(_ session: String, device: [String] = Self.device()) async throws -> Reply {
+        try await token(
+            [("grant_type", Self.exchangeGrant), ("subject_token", session), ("subject_token_type", Self.sessionType)],
+            device)
+    }
+
+    func refresh(_ token: String, _ more: [(String, String)] = [], _ header: [String] = []) async throws -> Reply {
+        try await self.token([("grant_type", "refresh_token"), ("refresh_token", token)] + more, header)
+    }
+
+    func get(_ target: String, bearer: String) async throws -> Reply {
+        try await send("GET", target, ["Authorization: Bearer \(bearer)"])
+    }
+
+    static func device(_ id: String = installation, _ more: [String] = []) -> [String] {
+        ["X-Device-Id: \(id)", "X-Device-Platform: ios", "X-Device-Name: Grün 📱"] + more
+    }
+
+    /// A live session of the identity store.
+    ///
+    /// - Returns: its signed token.
+    func session(_ token: String = "session-1", of user: String = "user-1", age: Duration = .seconds(60)) -> String {
+        store.putSession(
+            IdentitySession(
+                id: "id-of-\(token)", userID: user, createdAt: clock.now() - age, expiresAt: clock.now() + .days(7),
+                impersonatedBy: nil),
+            column: token)
+        return SessionTokenReader.sign(token, secret: Secret(Array(Self.sessionSecret.utf8)))
+    }
+
+    /// Signs in on a device.
+    func signedIn(
+        _ token: String = "session-1", of user: String = "user-1", age: Duration = .seconds(60),
+        installation: String = Self.installation
+    ) async throws -> SignedIn {
+        let body = try await exchange(session(token, of: user, age: age), device: Self.device(installation)).ok()
+        return SignedIn(
+            access: try body.text("access_token"), refresh: try body.text("refresh_token"), sid: try body.text("sid"),
+            deviceID: try body.text("device_id"), body: body)
+    }
+
+    struct SignedIn {
+        let access: String
+        let refresh: String
+        let sid: String
+        let deviceID: String
+        let body: JSONObject
+    }
+}
+
+final class StaticReadiness: ReadinessSource {
+    let current = Locked<[ReadinessCheck]>([ReadinessCheck("database"), ReadinessCheck("signing_key")])
+
+    func checks() async -> [ReadinessCheck] { current.withLock { $0 } }
+}
+
+/// The log's lines, as a reader of the log gets them.
+final class LogRecord: LogSink {
+    private let kept = Locked<[String]>([])
+
+    var lines: [String] { kept.withLock { $0 } }
+
+    func write(_ line: [UInt8]) { kept.withLock { $0.append(String(decoding: line, as: UTF8.self)) } }
+}
