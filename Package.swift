@@ -47,7 +47,7 @@ let package = Package(
         .target(
             name: "AuthStore",
             dependencies: [
-                "AuthDomain", "Postgres", "Reactor", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives",
+                "AuthDomain", "Postgres", "Reactor", "Crypto", "Telemetry", "Primitives",
             ],
             // `migrations` is a link to the folder at the top; Migrations.swift lists the same files.
             resources: [
@@ -59,13 +59,13 @@ let package = Package(
             ],
             swiftSettings: house
         ),
-        module("Signing", ["AuthDomain", "JOSE", "Crypto", "Reactor", "Telemetry", "Primitives"]),
+        module("Signing", ["AuthDomain", "Crypto", "Reactor", "Telemetry"]),
         module("AuthAPI", ["AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"]),
         .target(
             name: "SallyportServer",
             dependencies: [
-                "AuthAPI", "AuthStore", "Signing", "AuthDomain", "HTTPServer", "HTTP", "Postgres", "Reactor", "JOSE",
-                "Crypto", "JSON", "Telemetry", "Primitives",
+                "AuthAPI", "AuthStore", "Signing", "AuthDomain", "HTTPServer", "HTTP", "Postgres", "Reactor", "Crypto",
+                "JSON", "Telemetry", "Primitives",
             ],
             swiftSettings: house
         ),
@@ -98,7 +98,8 @@ let package = Package(
         tests(of: "AuthStore", ["AuthTesting", "AuthDomain", "Postgres", "Reactor", "Crypto", "JSON", "Primitives"]),
         tests(of: "Signing", ["AuthTesting", "AuthDomain", "JOSE", "Crypto", "Reactor", "Telemetry", "Primitives"]),
         tests(
-            of: "AuthAPI", ["AuthTesting", "AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"]),
+            of: "AuthAPI", ["AuthTesting", "AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"],
+            hasFixtures: true),
         tests(of: "SallyportServer", ["AuthTesting", "JSON", "Primitives"]),
         .testTarget(
             name: "IntegrationTests",

@@ -19,7 +19,7 @@ package struct StartingAPI: HTTPApplication {
     }
 
     package func refuse(_ refusal: HTTPRefusal) -> HTTPResponse {
-        var response = failure(APIFailure(refusal))
+        var response = failure(APIFailure(translating: refusal))
         response.closesConnection = true
         return response
     }

@@ -23,7 +23,12 @@ package final class LogWriter: LogSink, @unchecked Sendable {
         mutex.initialize(to: pthread_mutex_t())
         pthread_mutex_init(mutex, nil)
         changed.initialize(to: pthread_cond_t())
-        pthread_cond_init(changed, nil)
+        // Time-outs by the monotonic clock: a clock that is set must neither cut a flush short nor hang it.
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(changed, &attributes)
+        pthread_condattr_destroy(&attributes)
         startThread()
     }
 
@@ -43,7 +48,7 @@ package final class LogWriter: LogSink, @unchecked Sendable {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
+        clock_gettime(CLOCK_MONOTONIC, &deadline)
         deadline.tv_sec += 1
         while state.isWriting || !state.waiting.isEmpty {
             guard pthread_cond_timedwait(changed, mutex, &deadline) == 0 else { return }

@@ -58,7 +58,7 @@ extension MemoryStore.State {
         if links[seen.tokenHash]?.ties.contains(row.id) == false { links[seen.tokenHash]?.ties.append(row.id) }
     }
 
-    fileprivate mutating func start(_ new: NewDeviceSession, _ registration: Registration) {
+    fileprivate mutating func start(_ new: DeviceSessionStart, _ registration: Registration) {
         let now = registration.seen.seenAt
         let live = sessions.values
             .filter { $0.deviceID == registration.deviceID && $0.isLive(at: now) }

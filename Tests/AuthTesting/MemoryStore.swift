@@ -48,7 +48,7 @@ package final class MemoryStore: Sendable {
     }
 
     struct SessionRow {
-        let new: NewDeviceSession
+        let new: DeviceSessionStart
         let userID: String
         let deviceID: UUID
         let identitySessionID: String

@@ -7,8 +7,8 @@ CREATE TABLE public."user" (
     "email" text NOT NULL,
     "emailVerified" boolean NOT NULL DEFAULT false,
     "image" text,
-    "createdAt" timestamptz NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "updatedAt" timestamptz NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "createdAt" timestamptz NOT NULL,
+    "updatedAt" timestamptz NOT NULL,
     "role" text,
     "banned" boolean,
     "banReason" text,
@@ -21,7 +21,7 @@ CREATE TABLE public."session" (
     "id" text NOT NULL,
     "expiresAt" timestamptz NOT NULL,
     "token" text NOT NULL,
-    "createdAt" timestamptz NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "createdAt" timestamptz NOT NULL,
     "updatedAt" timestamptz NOT NULL,
     "ipAddress" text,
     "userAgent" text,
@@ -46,7 +46,7 @@ CREATE TABLE public."account" (
     "refreshTokenExpiresAt" timestamptz,
     "scope" text,
     "password" text,
-    "createdAt" timestamptz NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "createdAt" timestamptz NOT NULL,
     "updatedAt" timestamptz NOT NULL,
     CONSTRAINT account_pkey PRIMARY KEY ("id"),
     CONSTRAINT account_user_fkey FOREIGN KEY ("userId") REFERENCES public."user" ("id") ON DELETE CASCADE
@@ -59,8 +59,8 @@ CREATE TABLE public."verification" (
     "identifier" text NOT NULL,
     "value" text NOT NULL,
     "expiresAt" timestamptz NOT NULL,
-    "createdAt" timestamptz NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "updatedAt" timestamptz NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "createdAt" timestamptz NOT NULL,
+    "updatedAt" timestamptz NOT NULL,
     CONSTRAINT verification_pkey PRIMARY KEY ("id")
 );
 

@@ -121,11 +121,11 @@ package struct Registration: Sendable {
     /// Whether the device was held and this session brings it back.
     package let reactivates: Bool
     /// `nil` at `GET /auth/token`: the session is bound to the device, no device session begins.
-    package let deviceSession: NewDeviceSession?
+    package let deviceSession: DeviceSessionStart?
 
     package init(
         seen: SeenSession, deviceID: UUID, metadata: DeviceMetadata, push: PushRegistration?, reactivates: Bool,
-        deviceSession: NewDeviceSession?
+        deviceSession: DeviceSessionStart?
     ) {
         self.seen = seen
         self.deviceID = deviceID
@@ -136,7 +136,7 @@ package struct Registration: Sendable {
     }
 }
 
-package struct NewDeviceSession: Sendable {
+package struct DeviceSessionStart: Sendable {
     package let id: UUID
     package let clientID: String
     package let scopes: ScopeSet

@@ -128,7 +128,7 @@ extension TokenService {
             deviceID: deviceID, claims: view.claims, keyring: keyring, at: now)
         let started =
             startsDeviceSession
-            ? try newDeviceSession(sessionID, request, proved, keyring: keyring, at: now) : nil
+            ? try deviceSessionStart(sessionID, request, proved, keyring: keyring, at: now) : nil
         let registration = Registration(
             seen: proved.seen, deviceID: deviceID, metadata: metadata, push: request.push,
             reactivates: admission == .reactivates, deviceSession: started?.row)
@@ -138,9 +138,9 @@ extension TokenService {
         return outcome == .registered ? answer : nil
     }
 
-    private func newDeviceSession(
+    private func deviceSessionStart(
         _ id: UUID, _ request: SessionRequest, _ proved: Proved, keyring: Keyring, at now: Timestamp
-    ) throws(AuthFailure) -> (row: NewDeviceSession, part: TokenMint.RefreshPart) {
+    ) throws(AuthFailure) -> (row: DeviceSessionStart, part: TokenMint.RefreshPart) {
         let secret = Secret(random.bytes(32))
         let sealed: [UInt8]
         do throws(CryptoError) {
@@ -151,7 +151,7 @@ extension TokenService {
         let end = (now + policy.sessionMaxAge).wholeSeconds
         let issued = IssuedRefresh.make(
             generation: 1, kid: keyring.refresh.kid, lifetime: policy.refreshLifetime, sessionEnd: end, at: now)
-        let row = NewDeviceSession(
+        let row = DeviceSessionStart(
             id: id, clientID: request.options.clientID ?? Self.defaultClientID,
             // The gate withholds at each mint; the session keeps what its user may have once verified.
             scopes: try narrowed(request.options.scopes, within: policy.scopes),

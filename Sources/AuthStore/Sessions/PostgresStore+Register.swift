@@ -57,7 +57,7 @@ extension PostgresStore {
     }
 
     private func start(
-        _ session: NewDeviceSession, seen: SeenSession, on deviceID: UUID, in transaction: Transaction
+        _ session: DeviceSessionStart, seen: SeenSession, on deviceID: UUID, in transaction: Transaction
     ) async throws(DatabaseError) {
         _ = try await transaction.run(
             Self.supersede,

@@ -29,9 +29,7 @@ struct DevCommand {
     private func startPostgres(_ folder: String) throws(EmbeddedPostgresError) -> EmbeddedPostgres {
         let postgres = try EmbeddedPostgres(folder: folder, durability: .durable)
         try postgres.start()
-        let rows = try postgres.runSQL(
-            "SELECT 1 FROM pg_database WHERE datname = '\(Self.database)'", database: "postgres")
-        if rows.isEmpty { try postgres.createDatabase(Self.database) }
+        if !postgres.hasDatabase(Self.database) { try postgres.createDatabase(Self.database) }
         return postgres
     }
 

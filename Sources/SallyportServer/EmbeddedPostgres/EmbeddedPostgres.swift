@@ -106,6 +106,11 @@ package final class EmbeddedPostgres: Sendable {
         }
     }
 
+    /// Whether a database of this name can be connected to.
+    package func hasDatabase(_ name: String) -> Bool {
+        (try? runSQL("", database: name)) != nil
+    }
+
     /// A copy of template1.
     package func createDatabase(_ name: String) throws(EmbeddedPostgresError) {
         try runSQL("CREATE DATABASE \(Self.quoted(name))", database: "postgres")
