@@ -13,22 +13,28 @@ package enum FormCoding {
     package static func decode(
         _ text: some Collection<UInt8>, fieldsMax: Int = 64
     ) throws(FormError) -> [(name: String, value: String)] {
-        var fields: [(name: String, value: String)] = []
-        for piece in text.split(separator: UInt8(ascii: "&")) {
-            guard fields.count < fieldsMax else { throw .tooManyFields }
-            let equals = piece.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
-            let name = try component(piece[..<equals])
-            let value = equals == piece.endIndex ? "" : try component(piece[piece.index(after: equals)...])
-            fields.append((name, value))
-        }
-        return fields
+        try fields(of: Array(text), fieldsMax)
     }
 
     package static func encode(_ fields: [(name: String, value: String)]) -> String {
         fields.map { PercentCoding.encode($0.name) + "=" + PercentCoding.encode($0.value) }.joined(separator: "&")
     }
 
-    private static func component(_ text: some Collection<UInt8>) throws(FormError) -> String {
+    private static func fields(
+        of text: [UInt8], _ fieldsMax: Int
+    ) throws(FormError) -> [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = []
+        for piece in text.split(separator: UInt8(ascii: "&")) {
+            guard fields.count < fieldsMax else { throw .tooManyFields }
+            let equals = piece.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
+            let name = try component(piece[..<equals])
+            let value = equals == piece.endIndex ? "" : try component(piece[(equals + 1)...])
+            fields.append((name, value))
+        }
+        return fields
+    }
+
+    private static func component(_ text: ArraySlice<UInt8>) throws(FormError) -> String {
         guard let bytes = PercentCoding.decode(text, plusIsBlank: true),
             let value = String(validating: bytes, as: UTF8.self)
         else { throw .malformed }

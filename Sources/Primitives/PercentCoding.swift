@@ -17,24 +17,25 @@ package enum PercentCoding {
 
     /// `nil` when a `%` is not followed by two hexadecimal digits.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-        decode(text, plusIsBlank: false)
+        decode(Array(text)[...], plusIsBlank: false)
     }
 
-    static func decode(_ text: some Collection<UInt8>, plusIsBlank: Bool) -> [UInt8]? {
+    /// On a slice and not on any collection: across modules a generic body would run unspecialized.
+    static func decode(_ text: ArraySlice<UInt8>, plusIsBlank: Bool) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
-        var rest = text.makeIterator()
-        while let byte = rest.next() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let first = rest.next(), let high = Hex.value(of: first),
-                    let second = rest.next(), let low = Hex.value(of: second)
+        var index = text.startIndex
+        while index < text.endIndex {
+            let byte = text[index]
+            index += 1
+            if byte == UInt8(ascii: "%") {
+                guard index + 1 < text.endIndex, let high = Hex.value(of: text[index]),
+                    let low = Hex.value(of: text[index + 1])
                 else { return nil }
                 bytes.append(high << 4 | low)
-            case UInt8(ascii: "+") where plusIsBlank:
-                bytes.append(UInt8(ascii: " "))
-            default:
-                bytes.append(byte)
+                index += 2
+            } else {
+                bytes.append(plusIsBlank && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
             }
         }
         return bytes
