@@ -58,21 +58,26 @@ package struct DeviceMetadata: Equatable, Sendable {
     package static func displayText(_ text: String?) -> String? {
         guard let text else { return nil }
         var shown = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars where !isControl(scalar) {
+        for scalar in text.unicodeScalars where !isLeftOut(scalar) {
             guard shown.count < Limits.deviceTextScalarsMax else { break }
             shown.append(scalar)
         }
-        return shown.isEmpty ? nil : String(shown)
+        let isVisible = shown.contains { !$0.properties.isWhitespace && !isJoiner($0) }
+        return isVisible ? String(shown) : nil
     }
 
-    /// Also the line and paragraph separators, and the marks that turn the direction of text around: a name must not
-    /// rearrange the line that it is shown in.
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    /// Control characters, line and paragraph separators, the marks that turn the direction of text around (a name must
+    /// not rearrange the line that it is shown in), and spaces and operators without a width: two names that look the same
+    /// are the same.
+    private static func isLeftOut(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        case 0..<0x20, 0x7f..<0xa0, 0x2028, 0x2029, 0x202a...0x202e, 0x2066...0x2069: true
+        case 0..<0x20, 0x7f..<0xa0, 0x061c, 0x200b, 0x200e...0x200f, 0x2028...0x202e, 0x2060...0x2069, 0xfeff: true
         default: false
         }
     }
+
+    /// Emoji and some scripts are written with these, and between visible characters only.
+    private static func isJoiner(_ scalar: Unicode.Scalar) -> Bool { (0x200c...0x200d).contains(scalar.value) }
 
     static func isIdentifier(_ byte: UInt8) -> Bool {
         switch byte {

@@ -42,6 +42,6 @@ package struct CustomClaims: Equatable, Sendable {
     private static func mayBeSet(_ name: String, _ value: JSONValue) -> Bool {
         // PowerSync refuses a token whose `parameters` is anything but an object.
         if name == "parameters" { return value.objectValue != nil }
-        return !reserved.contains(name) && !name.hasPrefix("sallyport")
+        return !reserved.contains(name) && !name.utf8.starts(with: "sallyport".utf8)
     }
 }
