@@ -1,4 +1,3 @@
-import AuthAPI
 import AuthDomain
 import AuthTesting
 import Foundation
@@ -6,6 +5,8 @@ import HTTP
 import JSON
 import Primitives
 import Testing
+
+@testable import AuthAPI
 
 @Suite("Bearer credentials")
 struct BearerTests {
@@ -80,6 +81,19 @@ struct BearerTests {
         let request = HTTPRequest(
             method: .get, target: target, fields: ["Authorization": "Bearer a", "authorization": "Bearer a"])
         try Reply(await world.api.respond(to: request)).isBad("token_conflict")
+    }
+
+    @Test(
+        "a percent sign is for session tokens, padding is for the end, and nothing else is a token's",
+        arguments: [
+            ("a.b-c_d~e+f/g==", true, true), ("a%2Fb", false, true), ("a=b", false, false), ("=", false, false),
+            ("a b", false, false), ("a,b", false, false), ("\"a\"", false, false), ("a\tb", false, false),
+            (String(repeating: "a", count: 8_192), true, true), (String(repeating: "a", count: 8_193), false, false),
+        ])
+    func characters(token: String, isAccess: Bool, isSession: Bool) {
+        let fields: HTTPFields = ["Authorization": "Bearer \(token)"]
+        #expect(((try? BearerToken.read(fields, .access)) == token) == isAccess)
+        #expect(((try? BearerToken.read(fields, .session)) == token) == isSession)
     }
 
     @Test("a token in the query or in a form is no token")
