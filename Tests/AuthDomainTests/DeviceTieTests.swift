@@ -19,9 +19,10 @@ struct DeviceTieTests {
     @Test(
         "while a device is held its session is refused with wipe, whatever device headers it carries", arguments: holds)
     func held(status: DeviceStatus, reason: RefusalReason) async throws {
-        let first = try await stack.exchange()
+        let first = try await stack.exchange(push: "push-token")
         stack.clock.advance(by: .seconds(1))
         stack.store.setStatus(status, of: try #require(first.deviceID), at: stack.clock.now())
+        #expect(stack.store.pushToken(of: try #require(first.deviceID)) == nil)
         for installation in [nil, TokenStack.installation, "installation-0000-0002"] {
             let exchanged = try await verdict { () async throws(AuthFailure) in
                 try await stack.exchange(installation: installation)

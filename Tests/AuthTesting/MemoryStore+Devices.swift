@@ -53,12 +53,13 @@ extension MemoryStore.State {
         devices[id].flatMap { $0.userID == userID ? $0 : nil }
     }
 
-    /// Also ends the identity sessions tied to the device: when it is active again, they stay out.
+    /// Also ends the identity sessions tied to the device: when it is active again, they stay out. Nothing is pushed to it.
     mutating func revoke(_ id: UUID, status: DeviceStatus, at now: Timestamp) {
         guard devices[id]?.status.holdsReason == nil else { return }
         devices[id]?.status = status
         devices[id]?.statusAt = now
         guard let reason = status.holdsReason else { return }
+        devices[id]?.push = nil
         end(sessionsWhere: { $0.deviceID == id }, reason: reason, at: now)
         end(linksWhere: { $0.ties.contains(id) }, reason: reason)
     }

@@ -69,18 +69,17 @@ extension MemoryStore: SessionStore {
 
     package func accessView(sessionID: String, deviceID: UUID?) async throws(Unavailability) -> AccessView {
         try await call(.accessView) { state in
-            let isDeviceActive = deviceID.map { state.devices[$0]?.status == .active } ?? true
             if let id = UUID(sessionID) {
                 let session = state.deviceSession(id)
-                let isLive =
-                    session.map {
-                        $0.rotation.end == nil && $0.deviceStatus == .active && state.users[$0.userID] != nil
-                    }
-                return AccessView(isLive: isDeviceActive && isLive ?? false, deviceSession: session)
+                let isLive = session.map { $0.rotation.end == nil && $0.deviceStatus == .active } ?? false
+                return AccessView(isLive: isLive, deviceSession: session)
             }
-            let link = state.links.values.first { $0.accessSID == sessionID }
-            let isLive = link.map { $0.end == nil && state.users[$0.userID] != nil } ?? false
-            return AccessView(isLive: isDeviceActive && isLive, deviceSession: nil)
+            guard let link = state.links.values.first(where: { $0.accessSID == sessionID }) else {
+                return AccessView(isLive: false, deviceSession: nil)
+            }
+            let isTiedToHeld = link.ties.contains { state.devices[$0]?.status.holdsReason != nil }
+            let isDeviceActive = deviceID.map { state.devices[$0]?.status == .active } ?? true
+            return AccessView(isLive: link.end == nil && !isTiedToHeld && isDeviceActive, deviceSession: nil)
         }
     }
 

@@ -37,7 +37,7 @@ package protocol SessionStore: Sendable {
     /// Remembers a session that is used without a device.
     func remember(_ session: SeenSession) async throws(Unavailability)
 
-    /// Whether an access token's session, device and user may still be served.
+    /// Whether an access token's session and device may still be served; the user is read at every mint.
     func accessView(sessionID: String, deviceID: UUID?) async throws(Unavailability) -> AccessView
 
     /// Signs an identity session out with us: exchanges of it are refused from now on.
