@@ -59,7 +59,7 @@ let package = Package(
             ],
             swiftSettings: house
         ),
-        module("Signing", ["AuthDomain", "Crypto", "Reactor", "Telemetry"]),
+        module("Signing", ["AuthDomain", "Crypto", "Reactor", "Telemetry", "Primitives"]),
         module("AuthAPI", ["AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"]),
         .target(
             name: "SallyportServer",
