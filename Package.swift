@@ -94,7 +94,7 @@ let package = Package(
         tests(of: "Reactor", ["Primitives"]),
         tests(of: "HTTPServer", ["HTTP", "Reactor", "Telemetry", "Primitives"]),
         tests(of: "Postgres", ["AuthTesting", "Reactor", "Telemetry", "Primitives"]),
-        tests(of: "AuthDomain", ["AuthTesting", "JOSE", "Crypto", "JSON", "Primitives"]),
+        tests(of: "AuthDomain", ["AuthTesting", "JOSE", "Crypto", "JSON", "Primitives"], hasFixtures: true),
         tests(of: "AuthStore", ["AuthTesting", "AuthDomain", "Postgres", "Reactor", "Crypto", "JSON", "Primitives"]),
         tests(of: "Signing", ["AuthTesting", "AuthDomain", "JOSE", "Crypto", "Reactor", "Telemetry", "Primitives"]),
         tests(

@@ -35,7 +35,7 @@ package struct AuthAPI: HTTPApplication {
             response = writer.response(error, to: route?.credentialPlace ?? .authorization, requestID: id)
             code = error.code
         }
-        complete(&response, id)
+        response.complete(id)
         log(request, route, response, code, id, since: start)
         return response
     }
@@ -45,7 +45,7 @@ package struct AuthAPI: HTTPApplication {
         let failure = APIFailure(translating: refusal)
         var response = writer.response(failure, to: .authorization, requestID: id)
         response.closesConnection = true
-        complete(&response, id)
+        response.complete(id)
         var fields = [
             LogField("http.status", response.status.code), LogField("request.id", id.description),
             LogField("error.reason", failure.code.row.reason),
@@ -92,12 +92,6 @@ package struct AuthAPI: HTTPApplication {
         guard let type = request.mediaType, route.accepts.contains(type.essence),
             type.parameter("charset").map({ $0.lowercased() == "utf-8" }) ?? true
         else { throw APIFailure(.mediaTypeUnsupported) }
-    }
-
-    private func complete(_ response: inout HTTPResponse, _ id: RequestID) {
-        if response.field("cache-control") == nil { response.fields.append("Cache-Control", "no-store") }
-        response.fields.append("X-Content-Type-Options", "nosniff")
-        response.fields.append("X-Request-Id", id.description)
     }
 }
 

@@ -14,8 +14,10 @@ package struct StartingAPI: HTTPApplication {
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
-        if request.target.path == ShowLiveness.path { return ShowLiveness.answer }
-        return failure(APIFailure(.unavailable(.starting)))
+        if request.target.path != ShowLiveness.path { return failure(APIFailure(.unavailable(.starting))) }
+        var response = ShowLiveness.answer
+        response.complete(RequestID(random: random))
+        return response
     }
 
     package func refuse(_ refusal: HTTPRefusal) -> HTTPResponse {
@@ -25,6 +27,9 @@ package struct StartingAPI: HTTPApplication {
     }
 
     private func failure(_ failure: APIFailure) -> HTTPResponse {
-        writer.response(failure, to: .authorization, requestID: RequestID(random: random))
+        let id = RequestID(random: random)
+        var response = writer.response(failure, to: .authorization, requestID: id)
+        response.complete(id)
+        return response
     }
 }

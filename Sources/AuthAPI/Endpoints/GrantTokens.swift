@@ -1,5 +1,6 @@
 import AuthDomain
 import HTTP
+import JSON
 import Primitives
 
 /// `POST /auth/token`: a refresh token or a session token for new tokens.
@@ -37,16 +38,18 @@ struct GrantTokens: Sendable {
         guard let grant = Grant(rawValue: try parameters.required("grant_type")) else {
             throw APIFailure(.grantUnsupported)
         }
-        let answer: TokenAnswer
+        var body: JSONObject
         switch grant {
         case .refreshToken:
             let refresh = try refreshRequest(request, parameters)
-            answer = try await domain { () async throws(AuthFailure) in try await tokens.refresh(refresh) }
+            body = try await domain { () async throws(AuthFailure) in try await tokens.refresh(refresh) }.json()
         case .tokenExchange:
             let exchange = try sessionRequest(request, parameters)
-            answer = try await domain { () async throws(AuthFailure) in try await tokens.exchange(exchange) }
+            body = try await domain { () async throws(AuthFailure) in try await tokens.exchange(exchange) }.json()
+            // RFC 8693 §2.2.1: required.
+            body["issued_token_type"] = "urn:ietf:params:oauth:token-type:access_token"
         }
-        return .json(answer.json(), fields: TokenAnswer.fields)
+        return .json(body, fields: TokenAnswer.fields)
     }
 
     private func refreshRequest(

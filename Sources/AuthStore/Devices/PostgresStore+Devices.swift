@@ -75,8 +75,9 @@ extension PostgresStore: DeviceStore {
         ofDevice id: UUID, _ status: DeviceStatus, at now: Timestamp, in transaction: Transaction
     ) async throws(DatabaseError) {
         guard let reason = status.holdsReason else { return }
-        _ = try await transaction.run(
-            Self.endDeviceSessions, [.uuid(id), .text(reason.rawValue), .timestamp(now)])
+        let values: [SQLValue] = [.uuid(id), .text(reason.rawValue), .timestamp(now)]
+        _ = try await transaction.run(Self.endDeviceSessions, values)
+        _ = try await transaction.run(Self.endTiedSessions, values)
     }
 
     private static let renameDevice = Statement(
@@ -117,6 +118,14 @@ extension PostgresStore: DeviceStore {
         """
         UPDATE sallyport.device_sessions SET ended_at = $3, end_reason = $2
         WHERE device_id = $1 AND ended_at IS NULL
+        """, [.uuid, .text, .timestamp])
+
+    /// The device may come back, by a new sign-in; the sessions that it was used with do not.
+    private static let endTiedSessions = Statement(
+        "end_tied_sessions",
+        """
+        UPDATE sallyport.identity_sessions SET ended_at = $3, end_reason = $2 WHERE ended_at IS NULL AND id IN (
+            SELECT identity_session_id FROM sallyport.session_ties WHERE device_id = $1)
         """, [.uuid, .text, .timestamp])
 
     private static let devicesOfUser = Statement(

@@ -86,5 +86,6 @@ extension PostgresStore {
         VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
         ON CONFLICT (id) DO UPDATE SET token_hash = $3, expires_at = $5, last_seen_at = $6,
             device_id = COALESCE($7, sallyport.identity_sessions.device_id)
+        RETURNING ended_at IS NULL AS is_live
         """, [.text, .text, .bytes, .text, .timestamp, .timestamp, .uuid])
 }

@@ -47,7 +47,12 @@ extension PostgresStore {
         _ = try await transaction.run(
             Self.endOtherBindings, [.text(metadata.installationID), .text(seen.session.userID)])
         if let push { try await bind(push, to: deviceID, in: transaction) }
-        _ = try await transaction.run(Self.rememberSession, Self.values(of: seen) + [.uuid(deviceID)])
+        let session = try await transaction.run(Self.rememberSession, Self.values(of: seen) + [.uuid(deviceID)])
+        // Signed out, or one of its devices held, since it was looked at.
+        guard try session.first?.bool("is_live") ?? false else {
+            transaction.rollBackAtEnd()
+            return .changed
+        }
         _ = try await transaction.run(
             Self.tie, [.text(seen.session.id), .uuid(deviceID), .timestamp(seen.seenAt)])
         if let session = registration.deviceSession {

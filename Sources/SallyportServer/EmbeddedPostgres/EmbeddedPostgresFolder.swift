@@ -69,7 +69,11 @@ struct EmbeddedPostgresFolder: Sendable {
     /// The server's process: the first line of the lock file. Its last line says `starting`, `ready` or `stopping`.
     var lockedProcess: pid_t? { lockFileLines.first.flatMap { pid_t($0) } }
 
-    var isReady: Bool { lockFileLines.count >= 8 && lockFileLines[7].hasPrefix("ready") }
+    /// Accepts connections; as a standby, ones that read.
+    var isReady: Bool {
+        let lines = lockFileLines
+        return lines.count >= 8 && (lines[7].hasPrefix("ready") || lines[7].hasPrefix("standby"))
+    }
 
     /// PostgreSQL's working directory is its data folder, which tells it from a stranger with the same number.
     private var runningServer: pid_t? {
