@@ -23,6 +23,15 @@ package final class EmbeddedPostgres: Sendable {
     private struct Server {
         var process: EmbeddedPostgresProcess?
         var port: UInt16
+        /// Where the port was chosen and not given.
+        var reservation: Reservation?
+    }
+
+    /// A box, since a value that cannot be copied cannot lie in `Locked`.
+    private final class Reservation: Sendable {
+        let port: LoopbackPort
+
+        init(_ port: consuming LoopbackPort) { self.port = port }
     }
 
     private let folder: EmbeddedPostgresFolder
@@ -82,11 +91,13 @@ package final class EmbeddedPostgres: Sendable {
             if folder.version == nil { try initialize() }
             try folder.clearLockFile()
             for attempt in 1...EmbeddedPostgresLimits.startAttempts {
-                let port = server.port == 0 ? try Self.freePort() : server.port
+                if server.port == 0 { server.reservation = Reservation(try LoopbackPort.reserve()) }
+                let port = server.reservation?.port.number ?? server.port
                 let process = try launch(port: port)
                 let isSettled = waitUntil(limit: EmbeddedPostgresLimits.start) { folder.isReady || !process.isRunning }
                 if isSettled, process.isRunning {
-                    server = Server(process: process, port: port)
+                    server.process = process
+                    server.port = port
                     return
                 }
                 end(process, first: SIGQUIT)
@@ -161,7 +172,12 @@ package final class EmbeddedPostgres: Sendable {
 
     /// In place, so that the file keeps its owner.
     private func writeAccessRules(_ path: String) throws(EmbeddedPostgresError) {
-        let rules = "local all all trust\nhost all all 127.0.0.1/32 trust\n"
+        let rules = """
+            local all all trust
+            host all all 127.0.0.1/32 trust
+            host replication postgres 127.0.0.1/32 trust
+
+            """
         let file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
         defer { if file >= 0 { close(file) } }
         guard file >= 0, writeAll(Array(rules.utf8), to: file) else {
@@ -200,31 +216,6 @@ package final class EmbeddedPostgres: Sendable {
             guard let child = process.processID else { return }
             kill(folder.lockedProcess ?? child, signal)
             if process.waitForEnd(limit: EmbeddedPostgresLimits.stop) { return }
-        }
-    }
-
-    private static func freePort() throws(EmbeddedPostgresError) -> UInt16 {
-        for _ in 0..<EmbeddedPostgresLimits.portProbes {
-            let port = UInt16.random(in: EmbeddedPostgresLimits.ports)
-            if isFree(port) { return port }
-        }
-        throw .didNotStart(log: "no free port on 127.0.0.1")
-    }
-
-    private static func isFree(_ port: UInt16) -> Bool {
-        let probe = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard probe >= 0 else { return false }
-        defer { close(probe) }
-        var reuse: Int32 = 1
-        setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(probe, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
         }
     }
 }
