@@ -11,8 +11,12 @@ let house: [SwiftSetting] = [
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
+/// Held by the product's targets: one search of a text in a text would bring the engine of regular expressions along,
+/// a seventh of the binary.
+let product = house + [.unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])]
+
 func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: house)
+    .target(name: name, dependencies: dependencies, swiftSettings: product)
 }
 
 /// Fixtures are read from the folder of their test, so they are no resources of the bundle.
@@ -57,7 +61,7 @@ let package = Package(
                 .embedInCode("migrations/0004_create_custom_claims.sql"),
                 .embedInCode("migrations/standalone/0001_create_identity_tables.sql"),
             ],
-            swiftSettings: house
+            swiftSettings: product
         ),
         module("Signing", ["AuthDomain", "Crypto", "Reactor", "Telemetry", "Primitives"]),
         module("AuthAPI", ["AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"]),
@@ -67,12 +71,12 @@ let package = Package(
                 "AuthAPI", "AuthStore", "Signing", "AuthDomain", "HTTPServer", "HTTP", "Postgres", "Reactor", "Crypto",
                 "JSON", "Telemetry", "Primitives",
             ],
-            swiftSettings: house
+            swiftSettings: product
         ),
         .executableTarget(
             name: "sallyport",
             dependencies: ["SallyportServer"],
-            swiftSettings: house,
+            swiftSettings: product,
             linkerSettings: [.unsafeFlags(["-static-stdlib"], .when(configuration: .release))]
         ),
 

@@ -40,3 +40,17 @@ struct CodingTests {
         #expect(Hex.decode("00ABff") == [0, 0xab, 0xff])
     }
 }
+
+@Suite("Search in a text")
+struct TextSearchTests {
+    @Test("a part is found at the start, inside and at the end", arguments: ["ab", "bc", "cd", "abcd", "ü"])
+    func found(part: String) {
+        #expect("abcdü".holds(part))
+    }
+
+    @Test("what is not there is not found", arguments: ["abd", "dc", "abcdüe", "ad"])
+    func notFound(part: String) {
+        #expect(!"abcdü".holds(part))
+        #expect(!"".holds(part))
+    }
+}

@@ -1,3 +1,5 @@
+import Primitives
+
 /// What libpq's message says about a connection that did not come about.
 ///
 /// libpq keeps no SQLSTATE for these, but with the verbosity `PQERRORS_SQLSTATE` the message ends with it:
@@ -10,7 +12,7 @@ enum ConnectFailure {
             return reason
         }
         // libpq's own words when the host does not fit `target_session_attrs`.
-        if message.contains("read-only") || message.contains("hot standby") { return .readOnly }
+        if message.holds("read-only") || message.holds("hot standby") { return .readOnly }
         return .dependency
     }
 

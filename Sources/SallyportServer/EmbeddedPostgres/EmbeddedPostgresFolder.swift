@@ -1,4 +1,5 @@
 import Glibc
+import Primitives
 
 /// The folder of a private cluster:
 ///
@@ -89,7 +90,7 @@ struct EmbeddedPostgresFolder: Sendable {
     /// The reason that the server printed, else its last line.
     var lastLogLine: String {
         let lines = readText(log)?.split(separator: "\n") ?? []
-        let reason = lines.last { $0.contains("FATAL:") || $0.contains("PANIC:") } ?? lines.last
+        let reason = lines.last { $0.holds("FATAL:") || $0.holds("PANIC:") } ?? lines.last
         return reason.map(String.init) ?? "it printed nothing"
     }
 
