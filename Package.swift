@@ -107,7 +107,7 @@ let package = Package(
         tests(of: "SallyportServer", ["AuthTesting", "JSON", "Primitives"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["AuthTesting", "JOSE", "Crypto", "JSON", "Primitives"],
+            dependencies: ["AuthTesting", "SallyportServer", "JOSE", "Crypto", "JSON", "Primitives"],
             swiftSettings: house
         ),
         .testTarget(name: "RepositoryTests", swiftSettings: house),

@@ -182,6 +182,9 @@ package struct BetterAuthTables: Sendable {
     }
 
     package static func letters(_ count: Int) -> String {
-        String((0..<count).map { _ in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".randomElement() ?? "a" })
+        String(
+            (0..<count).map { _ in
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".randomElement() ?? "a"
+            })
     }
 }

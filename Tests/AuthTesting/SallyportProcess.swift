@@ -48,7 +48,8 @@ package final class SallyportProcess: Sendable {
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let folder = bundle.map { URL(filePath: $0).deletingLastPathComponent() } ?? root.appending(path: ".build/debug")
+        let folder =
+            bundle.map { URL(filePath: $0).deletingLastPathComponent() } ?? root.appending(path: ".build/debug")
         return folder.appending(path: "sallyport").path
     }()
 
