@@ -89,6 +89,13 @@ let package = Package(
             path: "Tests/AuthTesting",
             swiftSettings: house
         ),
+        .target(
+            name: "FaultRun",
+            dependencies: ["AuthTesting", "SallyportServer", "JOSE", "Crypto", "JSON", "Primitives"],
+            path: "Tests/FaultRun",
+            swiftSettings: house
+        ),
+        tests(of: "FaultRun", hasFixtures: true),
         tests(of: "Primitives"),
         tests(of: "JSON", ["Primitives"]),
         tests(of: "Telemetry", ["JSON", "Primitives"]),
