@@ -106,12 +106,19 @@ let package = Package(
         tests(of: "HTTPServer", ["HTTP", "Reactor", "Telemetry", "Primitives"]),
         tests(of: "Postgres", ["AuthTesting", "Reactor", "Telemetry", "Primitives"]),
         tests(of: "AuthDomain", ["AuthTesting", "JOSE", "Crypto", "JSON", "Primitives"], hasFixtures: true),
-        tests(of: "AuthStore", ["AuthTesting", "AuthDomain", "Postgres", "Reactor", "Crypto", "JSON", "Primitives"]),
+        tests(
+            of: "AuthStore",
+            [
+                "AuthTesting", "SallyportServer", "AuthDomain", "Postgres", "Reactor", "Telemetry", "JOSE", "Crypto",
+                "JSON", "Primitives",
+            ]),
         tests(of: "Signing", ["AuthTesting", "AuthDomain", "JOSE", "Crypto", "Reactor", "Telemetry", "Primitives"]),
         tests(
             of: "AuthAPI", ["AuthTesting", "AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"],
             hasFixtures: true),
-        tests(of: "SallyportServer", ["AuthTesting", "JSON", "Primitives"]),
+        tests(
+            of: "SallyportServer",
+            ["AuthTesting", "AuthDomain", "AuthStore", "Reactor", "Telemetry", "JSON", "Primitives"]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["AuthTesting", "SallyportServer", "JOSE", "Crypto", "JSON", "Primitives"],

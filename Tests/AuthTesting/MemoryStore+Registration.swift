@@ -35,7 +35,7 @@ extension MemoryStore.State {
             ?? MemoryStore.DeviceRow(
                 id: registration.deviceID, userID: userID, metadata: metadata, statusAt: seen.seenAt,
                 createdAt: seen.seenAt, lastSeenAt: seen.seenAt)
-        row.metadata = metadata
+        row.metadata = metadata.filled(from: row.metadata)
         row.lastSeenAt = seen.seenAt
         if registration.reactivates {
             row.status = .active
@@ -80,5 +80,16 @@ extension MemoryStore.State {
         link.expiresAt = seen.session.expiresAt
         link.deviceID = deviceID ?? link.deviceID
         links[seen.tokenHash] = link
+    }
+}
+
+extension DeviceMetadata {
+    /// What a sign-in does not tell stays as it was.
+    fileprivate func filled(from old: DeviceMetadata) -> DeviceMetadata {
+        // All of it has passed these checks before.
+        let filled = try? DeviceMetadata(
+            installationID: installationID, platform: platform.rawValue, name: name ?? old.name,
+            model: model ?? old.model, osVersion: osVersion ?? old.osVersion, appVersion: appVersion ?? old.appVersion)
+        return filled ?? self
     }
 }

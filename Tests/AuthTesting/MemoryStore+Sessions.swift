@@ -5,8 +5,11 @@ extension MemoryStore: SessionStore {
     package func refreshView(sessionID: UUID, userID: String) async throws(Unavailability) -> RefreshView {
         try await call(.refreshView) { state throws(Unavailability) in
             let session = state.deviceSession(sessionID)
+            // An ended session is answered with its reason, whatever else can be found out.
             let claims: CustomClaims =
-                if let session { try state.claims(userID: userID, deviceID: session.deviceID) } else { .none }
+                if let session, session.rotation.end == nil {
+                    try state.claims(userID: userID, deviceID: session.deviceID)
+                } else { .none }
             return RefreshView(session: session, user: state.users[userID], claims: claims)
         }
     }

@@ -44,7 +44,10 @@ extension PostgresStore: DeviceStore {
                 try await main.transaction { transaction async throws(DatabaseError) in
                     let held = try await transaction.run(
                         Self.holdDevice, [.uuid(id), .text(userID), .text(status.rawValue), .timestamp(now)])
-                    guard !held.isEmpty else { return false }
+                    guard !held.isEmpty else {
+                        // Held already, which is what was asked for; or not there.
+                        return try await !transaction.run(Self.deviceOfUser, [.uuid(id), .text(userID)]).isEmpty
+                    }
                     try await self.endSessions(ofDevice: id, status, at: now, in: transaction)
                     return true
                 }

@@ -47,7 +47,9 @@ extension PostgresStore {
         _ = try await transaction.run(
             Self.endOtherBindings, [.text(metadata.installationID), .text(seen.session.userID)])
         if let push { try await bind(push, to: deviceID, in: transaction) }
-        let session = try await transaction.run(Self.rememberSession, Self.values(of: seen) + [.uuid(deviceID)])
+        // An exchange ties the session to the device; only `GET /auth/token` binds it.
+        let bound: SQLValue = registration.deviceSession == nil ? .uuid(deviceID) : .null
+        let session = try await transaction.run(Self.rememberSession, Self.values(of: seen) + [bound])
         // Signed out, or one of its devices held, since it was looked at.
         guard try session.first?.bool("is_live") ?? false else {
             transaction.rollBackAtEnd()

@@ -1,0 +1,228 @@
+import AuthDomain
+import AuthStore
+import Primitives
+import Reactor
+import Telemetry
+import Testing
+
+@testable import SallyportServer
+
+@Suite("Settings")
+struct SettingsReaderTests {
+    static let required = [
+        "SALLYPORT_DATABASE_URL": "postgresql://sallyport@db/app", "SALLYPORT_ISSUER": "https://auth.example.com",
+        "SALLYPORT_KEK": Base64.encode([UInt8](repeating: 1, count: 32)),
+    ]
+
+    /// Every setting with values that are taken and values that are not; limits stand on both sides.
+    private static let table: [String: (taken: [String], refused: [String])] = {
+        let key = Base64.encode([UInt8](repeating: 2, count: 32))
+        let (name, url) = (String(repeating: "n", count: 63), "postgres://a:b@one,two:5433/db?target_session_attrs=any")
+        let identifiers = (taken: ["x", name, "User Sessions", "naïve"], refused: [name + "n", "a\0b"])
+        let durations = { (least: [String], most: [String], beyond: [String]) in
+            (taken: least + most, refused: beyond + ["", " ", "1", "m", "-1m", "1.5h", "1 m", "1w", "1M", "1000001s"])
+        }
+        return [
+            "SALLYPORT_DATABASE_URL": ([url, "postgresql:///db"], ["mysql://db", "host=db", "postgresql:db"]),
+            "SALLYPORT_IDENTITY_DATABASE_URL": ([url], ["sqlite://x", "db"]),
+            "SALLYPORT_ISSUER": (["https://a", "http://127.0.0.1:8080"], ["a.example", "https://a/", "http://a"]),
+            "SALLYPORT_KEK": (
+                [key, "\(key),\(Self.required["SALLYPORT_KEK"] ?? "")", " \(key) , \(key)"],
+                [
+                    Base64.encode([UInt8](repeating: 2, count: 31)), Base64.encode([UInt8](repeating: 2, count: 33)),
+                    "\(key),", ",", "no base64", String(key.dropLast()),
+                ]
+            ),
+            "SALLYPORT_LISTEN": (
+                ["127.0.0.1:0", "0.0.0.0:8080", "[::1]:65535", "[::]:1"],
+                ["8080", "localhost:8080", "127.0.0.1", "127.0.0.1:65536", "::1:80", "256.0.0.1:1"]
+            ),
+            "SALLYPORT_WORKERS": (["1", "64"], ["0", "65", "-1", "two", "1.5", "one a core"]),
+            "SALLYPORT_LOG_LEVEL": (["debug", "info", "warning", "error"], ["Debug", "trace", "none"]),
+            "SALLYPORT_RESOURCE_SERVERS": (
+                ["api:" + String(repeating: "ab", count: 32)],
+                [
+                    "api", "api:ab", ":" + String(repeating: "ab", count: 32),
+                    "api:" + String(repeating: "zz", count: 32),
+                    "api:" + String(repeating: "ab", count: 32) + ",", "api:\(String(repeating: "ab", count: 33))",
+                ]
+            ),
+            "SALLYPORT_AUDIENCES": (["powersync", "a, b"], [",", "a,,b", "a,"]),
+            "SALLYPORT_SCOPES": (["api", "api sync admin:read"], ["a\"b", "a\\b", "grün", "\t"]),
+            "SALLYPORT_VERIFIED_GATE": (["claim", "scopes", "deny"], ["none", "Claim", "scopes "]),
+            "SALLYPORT_GATED_SCOPES": (["sync"], ["a\"b"]),
+            "SALLYPORT_GATED_AUDIENCES": (["powersync,other"], ["powersync,"]),
+            "SALLYPORT_ACCESS_TTL": durations(["60s", "1m"], ["60m", "1h", "3600s"], ["59s", "61m", "3601s", "0s"]),
+            "SALLYPORT_REFRESH_TTL": durations(["7d", "168h"], ["30d"], ["6d", "167h", "31d"]),
+            "SALLYPORT_SESSION_MAX_AGE": durations(["7d"], ["730d"], ["6d", "731d"]),
+            "SALLYPORT_REPLAY_WINDOW": durations(["0s"], ["30d"], ["31d"]),
+            "SALLYPORT_CONCURRENCY_WINDOW": durations(["0s"], ["10m"], ["601s"]),
+            "SALLYPORT_OFFLINE_WRITE": durations(["0s"], ["30d"], ["31d"]),
+            "SALLYPORT_VERDICT_POLICY": (["careful", "strict"], ["lenient", "Strict"]),
+            "SALLYPORT_IDENTITY_SECRETS": (
+                [String(repeating: "s", count: 32), String(repeating: "s", count: 32) + "," + name],
+                [String(repeating: "s", count: 31), String(repeating: "s", count: 32) + ",short", ","]
+            ),
+            "SALLYPORT_IDENTITY_ALLOW_UNSIGNED": (["true", "false"], ["yes", "1", "TRUE"]),
+            "SALLYPORT_IDENTITY_TOKEN_LOOKUP": (["plain", "sha256-hex", "sha256-base64url"], ["sha256", "md5"]),
+            "SALLYPORT_IDENTITY_PRESET": (["kysely", "drizzle", "prisma"], ["mongo", "Kysely"]),
+            "SALLYPORT_IDENTITY_SCHEMA": identifiers, "SALLYPORT_IDENTITY_SESSION_TABLE": identifiers,
+            "SALLYPORT_IDENTITY_USER_TABLE": identifiers,
+            "SALLYPORT_IDENTITY_NAIVE_TIMEZONE": (["UTC", "Europe/Berlin"], [name + "n"]),
+            "SALLYPORT_IDENTITY_COLUMNS": (
+                ["session.userId=user_id", "session.userId=user_id, user.emailVerified=verified"],
+                ["no-equals-sign-here", "=user_id", "session.userId=", "session.userAgent=x", "a=b,"]
+            ),
+        ]
+    }()
+
+    @Test("the table of this test has every setting")
+    func complete() {
+        #expect(Set(Self.table.keys) == Set(SettingTable.rows.map(\.name)))
+        #expect(Set(SettingTable.rows.map(\.name)).count == SettingTable.rows.count)
+    }
+
+    @Test("what a setting takes", arguments: SettingTable.rows.map(\.name))
+    func taken(name: String) throws {
+        for value in try #require(Self.table[name]).taken {
+            #expect(problems([name: value]) == [], "\(value)")
+        }
+    }
+
+    @Test("what a setting refuses is told by its name, without the value", arguments: SettingTable.rows.map(\.name))
+    func refused(name: String) throws {
+        for value in try #require(Self.table[name]).refused where !value.isEmpty {
+            let found = problems([name: value])
+            #expect(found.map(\.name) == [name], "\(value)")
+            if value.utf8.count > 12 { #expect(found.allSatisfy { !$0.message.contains(value) }, "\(value)") }
+        }
+    }
+
+    @Test("the defaults are those of the contract")
+    func defaults() throws {
+        let settings = try read([:])
+        #expect(settings.listen?.description == "127.0.0.1:8080")
+        #expect(settings.workers == nil && settings.logLevel == .info && settings.resourceServers.isEmpty)
+        #expect(settings.accessLifetime == .minutes(30) && settings.refreshLifetime == .days(30))
+        #expect(settings.sessionMaxAge == .days(90) && settings.replayWindow == .days(7))
+        #expect(settings.concurrencyWindow == .seconds(10) && settings.offlineWrite == .days(7))
+        #expect(settings.verdictPolicy == .careful && settings.tokenLookup == .plain)
+        #expect(settings.identityPreset == .kysely && settings.identityTimeZone == "UTC")
+        #expect(settings.identitySecrets.isEmpty && !settings.allowsUnsignedSessions)
+        let policy = settings.policy(issuer: try #require(settings.issuer))
+        #expect(policy.issuer == "https://auth.example.com")
+        #expect(policy.audiences == ["https://auth.example.com", "powersync"])
+        #expect(policy.scopes.names == ["api", "sync"])
+        #expect(policy.gate.mode == .scopes && policy.gate.scopes.names == ["sync"])
+        #expect(policy.gate.audiences == ["powersync"])
+    }
+
+    @Test("values arrive as they were meant")
+    func values() throws {
+        let second = [UInt8](repeating: 3, count: 32)
+        let settings = try read([
+            "SALLYPORT_KEK": "\(Self.required["SALLYPORT_KEK"] ?? ""), \(Base64.encode(second))",
+            "SALLYPORT_ACCESS_TTL": "90s", "SALLYPORT_AUDIENCES": "a, b", "SALLYPORT_WORKERS": "3",
+            "SALLYPORT_RESOURCE_SERVERS": "api:" + String(repeating: "ab", count: 32),
+            "SALLYPORT_IDENTITY_COLUMNS": "session.userId=user_id,session.token=a=b",
+        ])
+        #expect(settings.keyEncryptionKeys.map(\.exposed) == [[UInt8](repeating: 1, count: 32), second])
+        #expect(settings.accessLifetime == .seconds(90) && settings.audiences == ["a", "b"])
+        #expect(settings.workers == 3)
+        #expect(
+            settings.resourceServers == [
+                Settings.ResourceServer(id: "api", secretHash: [UInt8](repeating: 0xab, count: 32))
+            ])
+        #expect(settings.identityColumns == ["session.userId": "user_id", "session.token": "a=b"])
+    }
+
+    @Test("every problem is there at once, in the order of the names")
+    func allAtOnce() {
+        let found = problems([
+            "SALLYPORT_ISSUER": "x", "SALLYPORT_KEK": "", "SALLYPORT_ACCESS_TTL": "2h", "SALLYPORT_TYPO": "1",
+            "SALLYPORT_LISTEN_FILE": "/etc/listen",
+        ])
+        #expect(
+            found.map(\.name) == [
+                "SALLYPORT_ACCESS_TTL", "SALLYPORT_ISSUER", "SALLYPORT_KEK", "SALLYPORT_LISTEN_FILE", "SALLYPORT_TYPO",
+            ])
+        #expect(found.first?.message == "must be a duration between 1m and 1h, such as 90s, 30m, 12h or 30d")
+    }
+
+    @Test("serving needs what is required, looking does not; variables of others are left alone")
+    func purposes() throws {
+        let reader = SettingsReader(environment: ["PATH": "/bin", "NOT_SALLYPORT_X": "1"], file: nil) { _ in nil }
+        let error = #expect(throws: SettingProblems.self) { try reader.read(for: .serving) }
+        #expect(error?.all.map(\.name) == ["SALLYPORT_DATABASE_URL", "SALLYPORT_ISSUER", "SALLYPORT_KEK"])
+        _ = try reader.read(for: .inspecting)
+    }
+
+    @Test("a variable beats the file's line, and an empty one does not count")
+    func fileAndEnvironment() throws {
+        let file = """
+            # a comment
+              # another
+
+            SALLYPORT_ACCESS_TTL=5m
+            SALLYPORT_AUDIENCES=a=b,c
+            SALLYPORT_LOG_LEVEL=debug
+            """
+        let environment = Self.required.merging(["SALLYPORT_LOG_LEVEL": "error", "SALLYPORT_WORKERS": ""]) { $1 }
+        let settings = try SettingsReader(environment: environment, file: file) { _ in nil }.read(for: .serving)
+        #expect(settings.accessLifetime == .minutes(5) && settings.audiences == ["a=b", "c"])
+        #expect(settings.logLevel == .error && settings.workers == nil)
+    }
+
+    @Test(
+        "a line of the file that is no setting is a problem",
+        arguments: ["ACCESS_TTL=5m", "SALLYPORT_X", "export SALLYPORT_WORKERS=1"])
+    func badLine(line: String) {
+        let reader = SettingsReader(environment: Self.required, file: line) { _ in nil }
+        let error = #expect(throws: SettingProblems.self) { try reader.read(for: .serving) }
+        #expect(error?.all.map(\.name) == ["--config"])
+    }
+
+    @Test("secrets come from files too, without the line feeds at their ends; other settings do not")
+    func files() throws {
+        let files = ["/kek": (Self.required["SALLYPORT_KEK"] ?? "") + "\n\r\n", "/url": "postgresql://db/a\n"]
+        var environment = Self.required
+        environment["SALLYPORT_KEK"] = nil
+        environment["SALLYPORT_DATABASE_URL"] = nil
+        environment["SALLYPORT_KEK_FILE"] = "/kek"
+        environment["SALLYPORT_DATABASE_URL_FILE"] = "/url"
+        let settings = try SettingsReader(environment: environment, file: nil) { files[$0] }.read(for: .serving)
+        #expect(settings.keyEncryptionKeys.map(\.exposed) == [[UInt8](repeating: 1, count: 32)])
+        #expect(settings.databaseURL?.exposed == "postgresql://db/a")
+
+        for (name, value, problem) in [
+            ("SALLYPORT_KEK_FILE", "/absent", "the file cannot be read"),
+            ("SALLYPORT_ISSUER_FILE", "/kek", "there is no such setting"),
+        ] {
+            let reader = SettingsReader(
+                environment: Self.required.filter { $0.key != "SALLYPORT_KEK" }.merging([name: value]) { $1 }, file: nil
+            ) { files[$0] }
+            let error = #expect(throws: SettingProblems.self) { try reader.read(for: .serving) }
+            #expect(error?.all.first { $0.name == name }?.message == problem)
+        }
+        let twice = problems(["SALLYPORT_KEK_FILE": "/kek"])
+        #expect(twice.map(\.name) == ["SALLYPORT_KEK_FILE"])
+        #expect(twice.first?.message.contains("use one of the two") ?? false)
+    }
+
+    private func read(_ changes: [String: String]) throws -> Settings {
+        try SettingsReader(environment: Self.required.merging(changes) { $1 }, file: nil) { _ in nil }.read(
+            for: .serving)
+    }
+
+    private func problems(_ changes: [String: String]) -> [SettingProblem] {
+        do {
+            _ = try read(changes)
+            return []
+        } catch let error as SettingProblems {
+            return error.all
+        } catch {
+            Issue.record("\(error)")
+            return []
+        }
+    }
+}
