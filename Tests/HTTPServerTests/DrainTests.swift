@@ -78,7 +78,9 @@ struct DrainTests {
             }
             await onThread { gate.waitForArrivals(1) }
             async let drained: Void = server.server.drain(within: .seconds(4))
-            await onThread { _ = BlockingClient.pause(milliseconds: 100) }
+            // Nobody can connect any more once the drain has begun.
+            let port = server.port
+            await onThread { while !BlockingClient(port: port).hasEnded { _ = BlockingClient.pause(milliseconds: 2) } }
             gate.open()
             await drained
             #expect(await answers.map(\.status) == [200])
