@@ -56,8 +56,8 @@ struct DrainTests {
             }
             await onThread { while !ready.withLock({ $0 }) { _ = BlockingClient.pause(milliseconds: 2) } }
             let start = ContinuousClock.now
-            await server.server.drain(within: .seconds(4))
-            #expect(ContinuousClock.now - start < .seconds(2))
+            await server.server.drain(within: .seconds(30))
+            #expect(ContinuousClock.now - start < .seconds(15))
             #expect(await hasEnded)
             #expect(await server.client { $0.hasEnded })
         }
@@ -77,7 +77,7 @@ struct DrainTests {
                 return WireResponse.parse(client.received, firstIsHead: false)
             }
             await onThread { gate.waitForArrivals(1) }
-            async let drained: Void = server.server.drain(within: .seconds(4))
+            async let drained: Void = server.server.drain(within: .seconds(30))
             // Nobody can connect any more once the drain has begun.
             let port = server.port
             await onThread { while !BlockingClient(port: port).hasEnded { _ = BlockingClient.pause(milliseconds: 2) } }
@@ -104,7 +104,7 @@ struct DrainTests {
             await onThread { gate.waitForArrivals(1) }
             let start = ContinuousClock.now
             await server.server.drain(within: .milliseconds(200))
-            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(ContinuousClock.now - start < .seconds(15))
             #expect(await received.isEmpty)
             gate.open()
         }
@@ -123,7 +123,7 @@ struct DrainTests {
                 return client.receive(1)?.first?.status
             }
             await onThread { while !isConnected.withLock({ $0 }) { _ = BlockingClient.pause(milliseconds: 1) } }
-            await server.server.drain(within: .seconds(4))
+            await server.server.drain(within: .seconds(30))
             #expect(await status == 200)
         }
     }

@@ -10,7 +10,7 @@ struct KillPointTests {
         let survivor = try AuthClient(site.serve())
         var pair = try survivor.signedIn(site.tables.signIn().signed)
         // A refresh takes some milliseconds: from before it has arrived to after its answer has left.
-        for microseconds in stride(from: 0, through: 8_000, by: 500) {
+        for microseconds in stride(from: 0, through: 8_000, by: 1_000) {
             let victim = try site.serve()
             let client = try victim.client
             let key = "key-of-generation-\(try pair.generation ?? 0)-\(microseconds)"
