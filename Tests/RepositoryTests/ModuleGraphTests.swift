@@ -18,7 +18,9 @@ struct ModuleGraphTests {
 
     private var products: [Module] { targets.filter { !isTest($0.name) } }
 
-    private func isTest(_ name: String) -> Bool { name.hasSuffix("Tests") || ["AuthTesting", "FaultRun"].contains(name) }
+    private func isTest(_ name: String) -> Bool {
+        name.hasSuffix("Tests") || ["AuthTesting", "FaultRun"].contains(name)
+    }
 
     @Test("the table and the manifest name the same modules and dependencies")
     func tableAndManifest() {
