@@ -15,11 +15,13 @@ package struct APIServices: Sendable {
     package let logger: Logger
     package let version: ServerVersion
     package let features: FeatureFlags
+    package let metrics: Metrics
 
     package init(
         tokens: TokenService, devices: DeviceService, gate: AccessGate, keys: any KeyringSource,
         readiness: any ReadinessSource, policy: AuthPolicy, clock: any WallClock, random: any RandomSource,
-        logger: Logger, version: ServerVersion, features: FeatureFlags = FeatureFlags()
+        logger: Logger, version: ServerVersion, features: FeatureFlags = FeatureFlags(),
+        metrics: Metrics = Metrics()
     ) {
         self.tokens = tokens
         self.devices = devices
@@ -32,6 +34,7 @@ package struct APIServices: Sendable {
         self.logger = logger
         self.version = version
         self.features = features
+        self.metrics = metrics
     }
 }
 

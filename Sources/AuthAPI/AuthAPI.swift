@@ -36,7 +36,9 @@ package struct AuthAPI: HTTPApplication {
             code = error.code
         }
         response.complete(id)
-        log(request, route, response, code, id, since: start)
+        let duration = start.flatMap { start in monotonic.map { $0() - start } }
+        count(request, route, response, code, duration)
+        log(request, route, response, code, id, duration)
         return response
     }
 
@@ -96,22 +98,36 @@ package struct AuthAPI: HTTPApplication {
 }
 
 extension AuthAPI {
-    /// One line per request. The route's template stands for the path, and a method that no route has is the client's
-    /// own text: neither of them is shown.
+    private static let knownMethods: [HTTPMethod] = [.get, .head, .post, .put, .patch, .delete, .options]
+
+    /// A method that no route has is the client's own text: it is not shown.
+    private func method(of request: HTTPRequest) -> String {
+        Self.knownMethods.contains(request.method) ? request.method.name : "other"
+    }
+
+    /// The route's template stands for the path, so that no label or line holds an id.
+    private func count(
+        _ request: HTTPRequest, _ route: Route?, _ response: HTTPResponse, _ code: APIErrorCode?, _ duration: Duration?
+    ) {
+        let labels: Metrics.Labels = [("method", method(of: request)), ("route", route?.pattern.text ?? "none")]
+        services.metrics.add(to: APIMetrics.requests, labels + [("status", String(response.status.code))])
+        if let duration { services.metrics.observe(duration, in: APIMetrics.durations, labels) }
+        if let code { services.metrics.add(to: APIMetrics.refusals, [("reason", code.row.reason)]) }
+    }
+
+    /// One line per request.
     private func log(
         _ request: HTTPRequest, _ route: Route?, _ response: HTTPResponse, _ code: APIErrorCode?, _ id: RequestID,
-        since start: Duration?
+        _ duration: Duration?
     ) {
-        let knownMethods: [HTTPMethod] = [.get, .head, .post, .put, .patch, .delete, .options]
         var fields = [
-            LogField("http.method", knownMethods.contains(request.method) ? request.method.name : "other"),
-            LogField("http.route", route?.pattern.text ?? "none"),
-            LogField("http.status", response.status.code),
-            LogField("request.id", id.description),
+            LogField("http.method", method(of: request)), LogField("http.route", route?.pattern.text ?? "none"),
+            LogField("http.status", response.status.code), LogField("request.id", id.description),
         ]
-        if let start, let end = monotonic?() {
-            fields.append(LogField("duration.us", (end - start).wholeMicroseconds))
+        if let trace = request.fields["traceparent"].flatMap({ TraceParent($0) }) {
+            fields += [LogField("trace.id", trace.traceID), LogField("span.id", trace.spanID)]
         }
+        if let duration { fields.append(LogField("duration.us", duration.wholeMicroseconds)) }
         if let code { fields.append(LogField("error.reason", code.row.reason)) }
         services.logger.log(code?.row.level ?? route?.level ?? .info, "request", fields)
     }

@@ -135,7 +135,7 @@ struct PipelineTests {
     @Test("only the named routes are open")
     func access() {
         let open = world.api.table.routes.filter { $0.access == .public }.map(\.operation)
-        #expect(open == ["grantTokens", "showKeySet", "showLiveness", "showReadiness", "showVersion"])
+        #expect(open == ["grantTokens", "showKeySet", "showLiveness", "showReadiness", "showVersion", "showMetrics"])
         let session = world.api.table.routes.filter { $0.access == .sessionToken }.map(\.operation)
         #expect(session == ["issueAccessToken"])
     }

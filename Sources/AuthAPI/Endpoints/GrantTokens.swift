@@ -2,12 +2,14 @@ import AuthDomain
 import HTTP
 import JSON
 import Primitives
+import Telemetry
 
 /// `POST /auth/token`: a refresh token or a session token for new tokens.
 ///
 /// Source: RFC 6749 §3.2 and §6, RFC 8693 §2.1, contract section 4.
 struct GrantTokens: Sendable {
     let tokens: TokenService
+    let metrics: Metrics
 
     /// The grants that are served. Compared as they are written.
     enum Grant: String, CaseIterable {
@@ -42,7 +44,9 @@ struct GrantTokens: Sendable {
         switch grant {
         case .refreshToken:
             let refresh = try refreshRequest(request, parameters)
-            body = try await domain { () async throws(AuthFailure) in try await tokens.refresh(refresh) }.json()
+            let answer = try await domain { () async throws(AuthFailure) in try await tokens.refresh(refresh) }
+            if let outcome = answer.outcome { metrics.add(to: APIMetrics.refreshes, [("outcome", outcome.word)]) }
+            body = answer.json()
         case .tokenExchange:
             let exchange = try sessionRequest(request, parameters)
             body = try await domain { () async throws(AuthFailure) in try await tokens.exchange(exchange) }.json()

@@ -7,7 +7,7 @@ package struct RouteTable: Sendable {
 
     package init(_ services: APIServices) {
         routes = [
-            GrantTokens(tokens: services.tokens).route,
+            GrantTokens(tokens: services.tokens, metrics: services.metrics).route,
             IssueAccessToken(tokens: services.tokens).route,
             SignOut(devices: services.devices).route,
             ShowSession(services: services).route,
@@ -21,6 +21,7 @@ package struct RouteTable: Sendable {
             ShowLiveness().route,
             ShowReadiness(readiness: services.readiness).route,
             ShowVersion(version: services.version).route,
+            ShowMetrics(metrics: services.metrics, keys: services.keys, clock: services.clock).route,
         ]
         matcher = RouteMatcher(routes.map { ($0.method, $0.pattern, $0) })
     }

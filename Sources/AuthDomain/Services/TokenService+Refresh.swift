@@ -81,9 +81,9 @@ extension TokenService {
             }
             guard hasEnded else { return nil }
             throw await refuse(.refreshReused, session, request, keyring, now)
-        case .replay:
+        case .replay(let cause):
             let grant = try await admitted(view, session, request, keyring, now)
-            return try await answer(grant, session, session.current, secret, keyring, now)
+            return try await answer(grant, session, session.current, secret, keyring, now).after(.replayed(cause))
         case .rotate(let generation, let isRestored):
             let grant = try await admitted(view, session, request, keyring, now)
             let issued = IssuedRefresh.make(
@@ -95,7 +95,7 @@ extension TokenService {
             // Signed before it is written: a signer that is busy must not leave a generation behind that nobody has.
             let answer = try await answer(grant, session, issued, secret, keyring, now)
             let isWritten = try await available { () async throws(Unavailability) in try await store.rotate(rotation) }
-            return isWritten ? answer : nil
+            return isWritten ? answer.after(isRestored ? .restored : .rotated) : nil
         }
     }
 

@@ -53,3 +53,19 @@ package enum RefreshDecision: Equatable, Sendable {
         return areEqualInConstantTime(hash, stored)
     }
 }
+
+/// What a refresh that was answered has done; for whoever counts.
+package enum RefreshOutcome: Equatable, Sendable {
+    case rotated
+    /// Row 9: our last commits were lost.
+    case restored
+    case replayed(RefreshDecision.ReplayCause)
+
+    package var word: String {
+        switch self {
+        case .rotated: "rotated"
+        case .restored: "restored"
+        case .replayed(let cause): "replayed_" + cause.rawValue
+        }
+    }
+}

@@ -11,6 +11,14 @@ package struct TokenAnswer: Sendable {
     package let deviceID: UUID?
     package let verdictKey: JWK
     package let now: Timestamp
+    /// Of a refresh; `nil` for an exchange.
+    package private(set) var outcome: RefreshOutcome?
+
+    func after(_ outcome: RefreshOutcome) -> TokenAnswer {
+        var answer = self
+        answer.outcome = outcome
+        return answer
+    }
 
     package struct Refresh: Sendable {
         package let token: String

@@ -1,0 +1,122 @@
+import Primitives
+
+/// Counters and histograms of the process, and their text for Prometheus.
+///
+/// Names and label values come from closed lists of ours: no id, token or text of a client is ever a label. Adding takes
+/// one lock for some tens of nanoseconds.
+package final class Metrics: Sendable {
+    package struct Name: Hashable, Sendable {
+        let text: String
+        let help: String
+
+        package init(_ text: StaticString, help: StaticString) {
+            self.text = text.description
+            self.help = help.description
+        }
+    }
+
+    /// Label names and values, in the order that they are written.
+    package typealias Labels = [(name: StaticString, value: String)]
+
+    private struct Series: Hashable {
+        let name: String
+        let labels: String
+    }
+
+    private struct Histogram {
+        var counts: [UInt64]
+        var sum = 0.0
+        var count: UInt64 = 0
+    }
+
+    private struct State {
+        var help: [String: (kind: String, text: String)] = [:]
+        var counters: [Series: UInt64] = [:]
+        var histograms: [Series: Histogram] = [:]
+    }
+
+    private let state = Locked(State())
+
+    package init() {}
+
+    package func add(_ count: UInt64 = 1, to name: Name, _ labels: Labels = []) {
+        let series = Series(name: name.text, labels: Self.text(labels))
+        state.withLock { state in
+            state.help[name.text] = ("counter", name.help)
+            state.counters[series, default: 0] += count
+        }
+    }
+
+    package func observe(_ duration: Duration, in name: Name, _ labels: Labels = []) {
+        let seconds = Double(duration.wholeMicroseconds) / 1e6
+        let series = Series(name: name.text, labels: Self.text(labels))
+        state.withLock { state in
+            state.help[name.text] = ("histogram", name.help)
+            var histogram = state.histograms[series] ?? Histogram(counts: Limits.latencyBuckets.map { _ in 0 })
+            for (index, bound) in Limits.latencyBuckets.enumerated() where seconds <= bound {
+                histogram.counts[index] += 1
+            }
+            histogram.sum += seconds
+            histogram.count += 1
+            state.histograms[series] = histogram
+        }
+    }
+
+    /// Prometheus text format 0.0.4. `gauges` are read at this moment.
+    package func text(gauges: [(name: Name, value: Double)]) -> String {
+        var lines: [String] = []
+        let state = state.withLock { $0 }
+        for (name, help) in state.help.sorted(by: { $0.key < $1.key }) {
+            lines.append("# HELP \(name) \(help.text)")
+            lines.append("# TYPE \(name) \(help.kind)")
+            for (series, count) in Self.sorted(state.counters, named: name) {
+                lines.append("\(name)\(Self.braced(series.labels)) \(count)")
+            }
+            for (series, histogram) in Self.sorted(state.histograms, named: name) {
+                lines += Self.lines(of: histogram, series)
+            }
+        }
+        for (name, value) in gauges {
+            lines += ["# HELP \(name.text) \(name.help)", "# TYPE \(name.text) gauge", "\(name.text) \(value)"]
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func lines(of histogram: Histogram, _ series: Series) -> [String] {
+        let prefix = series.labels.isEmpty ? "" : series.labels + ","
+        let buckets = zip(Limits.latencyBuckets, histogram.counts).map { bound, count in
+            "\(series.name)_bucket{\(prefix)le=\"\(bound)\"} \(count)"
+        }
+        return buckets + [
+            "\(series.name)_bucket{\(prefix)le=\"+Inf\"} \(histogram.count)",
+            "\(series.name)_sum\(braced(series.labels)) \(histogram.sum)",
+            "\(series.name)_count\(braced(series.labels)) \(histogram.count)",
+        ]
+    }
+
+    private static func sorted<Value>(
+        _ all: [Series: Value], named name: String
+    ) -> [(key: Series, value: Value)] {
+        all.filter { $0.key.name == name }.sorted { $0.key.labels < $1.key.labels }
+    }
+
+    private static func braced(_ labels: String) -> String { labels.isEmpty ? "" : "{\(labels)}" }
+
+    private static func text(_ labels: Labels) -> String {
+        labels.map { "\($0.name)=\"\(escaped($0.value))\"" }.joined(separator: ",")
+    }
+
+    private static func escaped(_ value: String) -> String {
+        guard value.utf8.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") || $0 < 0x20 }) else {
+            return value
+        }
+        return value.unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}
