@@ -79,6 +79,12 @@ let package = Package(
             swiftSettings: product,
             linkerSettings: [.unsafeFlags(["-static-stdlib"], .when(configuration: .release))]
         ),
+        .executableTarget(
+            name: "http-echo",
+            dependencies: ["HTTPServer", "HTTP", "Reactor", "JSON", "Primitives"],
+            swiftSettings: product,
+            linkerSettings: [.unsafeFlags(["-static-stdlib"], .when(configuration: .release))]
+        ),
 
         .target(
             name: "AuthTesting",

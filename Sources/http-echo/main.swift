@@ -1,0 +1,3 @@
+import Glibc
+
+exit(EchoServer.run(arguments: Array(CommandLine.arguments.dropFirst())))
