@@ -20,8 +20,9 @@ package struct DatabaseConfiguration: Sendable {
 
     /// Connections for writes and transactions on this loop.
     package var exclusiveConnectionsMax = 4
-    /// From the call to the rows. When it strikes, the connection is dropped.
-    package var queryDeadline: Duration = .seconds(3)
+    /// From the call to the rows. When it strikes, the connection is dropped. An answer is promised within 3 s: what is
+    /// left is for the way to the client.
+    package var queryDeadline: Duration = .milliseconds(2_800)
     /// How long a write waits for a connection.
     package var poolWait: Duration = .seconds(1)
 
