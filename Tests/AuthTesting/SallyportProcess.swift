@@ -28,12 +28,18 @@ package final class SallyportProcess: Sendable {
     private let errors: OutputFile
     private let state = Locked(State.starting)
 
+    private let binary: String
+
     /// Starts it with exactly this environment and `PATH`.
-    package init(_ arguments: [String], environment: [String: String]) throws {
+    ///
+    /// - Parameter program: the path of another one than this build's.
+    package init(_ arguments: [String], environment: [String: String], program: String? = nil) throws {
+        let binary = program ?? Self.binary
+        self.binary = binary
         output = try OutputFile()
         errors = try OutputFile()
-        guard FileManager.default.isExecutableFile(atPath: Self.binary) else {
-            throw Problem.notBuilt(path: Self.binary)
+        guard FileManager.default.isExecutableFile(atPath: binary) else {
+            throw Problem.notBuilt(path: binary)
         }
         // The kernel sends the parent-death signal when the thread that started the child ends: one thread starts it,
         // and waits for it as long as it lives.
@@ -57,8 +63,8 @@ package final class SallyportProcess: Sendable {
         let process = Process()
         let setpriv = "/usr/bin/setpriv"
         let canDieWithUs = FileManager.default.isExecutableFile(atPath: setpriv)
-        process.executableURL = URL(filePath: canDieWithUs ? setpriv : Self.binary)
-        process.arguments = (canDieWithUs ? ["--pdeathsig=KILL", "--", Self.binary] : []) + arguments
+        process.executableURL = URL(filePath: canDieWithUs ? setpriv : binary)
+        process.arguments = (canDieWithUs ? ["--pdeathsig=KILL", "--", binary] : []) + arguments
         process.environment = environment.merging(["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]) { own, _ in own }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output.handle

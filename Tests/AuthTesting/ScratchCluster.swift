@@ -22,11 +22,19 @@ package final class ScratchCluster: Sendable {
     }
 
     /// A started cluster of its own, about a second of work, removed with the last reference to it.
-    package static func own() throws -> ScratchCluster { try ScratchCluster() }
+    ///
+    /// - Parameter durability: `.durable` where a crash of the server is what is tested.
+    package static func own(
+        durability: EmbeddedPostgres.Durability = .throwAway, connectionsMax: Int = 300
+    ) throws -> ScratchCluster {
+        try ScratchCluster(durability: durability, connectionsMax: connectionsMax)
+    }
 
-    private init() throws {
+    private init(
+        durability: EmbeddedPostgres.Durability = .throwAway, connectionsMax: Int = 300
+    ) throws {
         folder = "/var/tmp/sallyport-test-\(getpid())-\(String(UInt32.random(in: 0 ... .max), radix: 16))"
-        postgres = try EmbeddedPostgres(folder: folder, durability: .throwAway, connectionsMax: 300)
+        postgres = try EmbeddedPostgres(folder: folder, durability: durability, connectionsMax: connectionsMax)
         do {
             try postgres.start()
         } catch {
@@ -57,7 +65,8 @@ package final class ScratchCluster: Sendable {
         try postgres.runSQL(text, database: database)
     }
 
-    private func remove() {
+    /// Stops it and takes its folder away; done at the latest with the last reference.
+    package func remove() {
         postgres.stop(.immediate)
         try? FileManager.default.removeItem(atPath: folder)
     }

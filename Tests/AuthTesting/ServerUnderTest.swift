@@ -20,9 +20,11 @@ package final class ServerUnderTest: Sendable {
     private let database: ScratchDatabase
 
     /// Starts it; does not wait until it is ready.
-    init(_ arguments: [String], environment: [String: String], database: ScratchDatabase) throws {
+    init(
+        _ arguments: [String], environment: [String: String], database: ScratchDatabase, program: String?
+    ) throws {
         self.database = database
-        process = try SallyportProcess(["serve"] + arguments, environment: environment)
+        process = try SallyportProcess(["serve"] + arguments, environment: environment, program: program)
     }
 
     deinit { process.send(9) }

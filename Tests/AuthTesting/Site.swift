@@ -11,12 +11,17 @@ package final class Site: Sendable {
     /// A key-encryption key of its own, as base64.
     package let kek: String
     package let settings: [String: String]
+    private let program: String?
 
-    /// - Parameter isMigrated: whether `sallyport migrate` has run.
+    /// - Parameters:
+    ///   - isMigrated: whether `sallyport migrate` has run.
+    ///   - program: the path of another `sallyport` than this build's.
     package init(
         in cluster: ScratchCluster? = nil, isMigrated: Bool = true, settings: [String: String] = [:],
+        program: String? = nil,
         makeTables: (ScratchDatabase) throws -> BetterAuthTables = { try BetterAuthTables(in: $0) }
     ) throws {
+        self.program = program
         database = try (cluster ?? ScratchCluster.shared).database()
         tables = try makeTables(database)
         kek = Base64.encode((0..<32).map { _ in UInt8.random(in: 0 ... .max) })
@@ -36,7 +41,7 @@ package final class Site: Sendable {
 
     /// A command, run to its end.
     package func run(_ arguments: [String], settings: [String: String?] = [:]) throws -> SallyportProcess {
-        let process = try SallyportProcess(arguments, environment: environment(settings))
+        let process = try SallyportProcess(arguments, environment: environment(settings), program: program)
         try process.wait()
         return process
     }
@@ -45,7 +50,7 @@ package final class Site: Sendable {
     package func start(
         _ arguments: [String] = [], settings: [String: String?] = [:]
     ) throws -> ServerUnderTest {
-        try ServerUnderTest(arguments, environment: environment(settings), database: database)
+        try ServerUnderTest(arguments, environment: environment(settings), database: database, program: program)
     }
 
     /// A server that is ready.
