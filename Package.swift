@@ -101,7 +101,13 @@ let package = Package(
             path: "Tests/FaultRun",
             swiftSettings: house
         ),
-        tests(of: "FaultRun", hasFixtures: true),
+        .executableTarget(
+            name: "sallyport-faults",
+            dependencies: ["FaultRun"],
+            path: "Tests/sallyport-faults",
+            swiftSettings: house
+        ),
+        tests(of: "FaultRun", ["AuthTesting", "Primitives"], hasFixtures: true),
         tests(of: "Primitives"),
         tests(of: "JSON", ["Primitives"]),
         tests(of: "Telemetry", ["JSON", "Primitives"]),

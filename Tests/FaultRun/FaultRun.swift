@@ -4,56 +4,66 @@ import Primitives
 
 /// One run of the plan: a fleet that never stops refreshing, phase after phase of faults, probes at the end.
 package struct FaultRun: Sendable {
-    package let seconds: Double
-    package let devices: Int
+    package let form: FaultPlan.Form
+    package let seed: UInt64
+    package let program: String?
 
-    package init(seconds: Double, seed: UInt64, devices: Int = 24) {
-        self.seconds = seconds
-        self.devices = devices
-        SeededChance.seed(seed)
+    /// - Parameter program: the path of the `sallyport` to run; `nil` is the one of this build.
+    package init(_ form: FaultPlan.Form, seed: UInt64, program: String? = nil) {
+        self.form = form
+        self.seed = seed
+        self.program = program
     }
 
-    package struct Report: Sendable {
-        package let history: History
-        package let phases: [PhaseReport]
-    }
-
-    package struct PhaseReport: Sendable {
-        package let name: String
-        package let start: Double
-        package let end: Double
-        /// `nil` for a phase that is not reached yet.
-        package let strikes: Int?
-        package let note: String
-    }
-
-    package func run() throws -> Report {
-        let world = try FaultWorld()
+    package func run(_ tell: @escaping @Sendable (String) -> Void = { _ in }) throws -> FaultReport {
+        let world = try FaultWorld(program: program, seed: seed)
         defer { world.close() }
-        let fleet = try makeFleet(world)
+        let keySets = KeySetReader(world.surroundings) { world.serving }
+        let fleet = try makeFleet(world, keySets)
         let ended = DispatchGroup()
-        for (index, device) in fleet.enumerated() {
+        for device in fleet.devices {
             start(ended) {
                 device.signIn()
-                // Two that do not wait: they tell how soon a success is possible.
-                if index < 2 {
-                    device.live(pause: 0.15...0.25, waitsAsTold: false)
-                } else {
-                    device.live(pause: 0.6...1.6, waitsAsTold: true)
-                }
+                device.live()
             }
         }
-        start(ended) { world.surroundings.pollKeySets() }
-        Thread.sleep(forTimeInterval: 1)
-        var phases: [PhaseReport] = []
-        for phase in FaultPlan.phases {
-            if phase.name == "slow-clients" { try revokeAndSteal(fleet, world) }
-            phases.append(try run(phase, world))
+        waitUntil(limit: .seconds(20)) { fleet.devices.allSatisfy(\.isSignedIn) }
+        let background = Background(surroundings: world.surroundings, keySets: keySets, seed: seed) {
+            try world.site.tables.signIn().signed
         }
-        world.surroundings.end()
-        ended.wait()
-        probe(fleet)
-        return Report(history: world.surroundings.history, phases: phases)
+        start(ended) { keySets.run() }
+        start(ended) { background.sendRubbish() }
+        start(ended) { background.signIn() }
+        let phases = FaultPlan.phases(form)
+        let length = phases.reduce(0) { $0 + $1.seconds }
+        start(ended) { fleet.suffer(over: length * 0.7) }
+
+        var reports: [FaultReport.Phase] = []
+        var footprints: [String] = []
+        for phase in phases {
+            if phase.name == "settle-and-probe" {
+                reports.append(settle(phase, world, fleet, keySets, ended))
+            } else {
+                reports.append(try run(phase, world, fleet))
+            }
+            reports.last.map { tell($0.name + " is over") }
+            if [0, phases.count - 1].contains(reports.count - 1) { footprints.append(world.footprint) }
+        }
+        world.surroundings.record(try world.sessionRows())
+        return FaultReport(
+            seed: seed, history: world.surroundings.history, phases: reports, footprints: footprints)
+    }
+
+    private func makeFleet(_ world: FaultWorld, _ keySets: KeySetReader) throws -> Fleet {
+        let tables = world.site.tables
+        let isShort = if case .short = form { true } else { false }
+        return try Fleet(
+            world.surroundings, keySets, users: isShort ? 20 : 30, pause: isShort ? 1.2...3 : 1.5...4,
+            sleep: isShort ? 8...14 : 30...60, seed: seed
+        ) {
+            let user = try tables.user()
+            return (try tables.session(of: user).signed, try tables.session(of: user).signed)
+        }
     }
 
     private func start(_ group: DispatchGroup, _ body: @escaping @Sendable () -> Void) {
@@ -66,96 +76,59 @@ package struct FaultRun: Sendable {
         thread.start()
     }
 
-    private func makeFleet(_ world: FaultWorld) throws -> [SimulatedDevice] {
-        // Two devices for each user, so that one can end the other.
-        var fleet: [SimulatedDevice] = []
-        for index in 0..<(devices / 2) {
-            let user = try world.site.tables.user()
-            for half in 0..<2 {
-                fleet.append(
-                    SimulatedDevice(
-                        world.surroundings, session: try world.site.tables.session(of: user).signed,
-                        installation: "fleet-installation-\(index)-\(half)", hasKeys: index % 3 != 0))
-            }
-        }
-        return fleet
-    }
-
-    private func run(_ phase: FaultPlan.Phase, _ world: FaultWorld) throws -> PhaseReport {
-        let start = world.surroundings.now
+    private func run(_ phase: FaultPlan.Phase, _ world: FaultWorld, _ fleet: Fleet) throws -> FaultReport.Phase {
+        let surroundings = world.surroundings
+        let start = surroundings.now
         switch phase.reach {
         case .notYet(let why):
-            return PhaseReport(name: phase.name, start: start, end: start, strikes: nil, note: why)
-        case .run(let mayRefuse, let inject):
-            let strikes = try inject(world, max(1, phase.seconds * seconds / 120))
-            let end = world.surroundings.now
-            world.surroundings.record(FaultWindow(phase.name, start: start, end: end, mayRefuse: mayRefuse))
-            // Time to recover before the next one, as part of what is measured.
-            Thread.sleep(forTimeInterval: max(1, seconds / 120 * 2))
-            return PhaseReport(name: phase.name, start: start, end: end, strikes: strikes, note: "")
+            return FaultReport.Phase(
+                name: phase.name, start: start, faultEnd: start, end: start, outcome: .notReached(why))
+        case .quiet:
+            world.rest(phase.seconds)
+            return FaultReport.Phase(
+                name: phase.name, start: start, faultEnd: surroundings.now, end: surroundings.now, outcome: .quiet)
+        case .run(let excuses, let inject):
+            let families = fleet.devices.prefix(5).map(\.family)
+            let strikes = try inject(FaultPlan.Scene(world: world, families: families, seconds: phase.seconds))
+            let faultEnd = surroundings.now
+            surroundings.record(FaultWindow(phase.name, start: start, end: faultEnd, excuses: excuses))
+            recover(since: faultEnd, surroundings)
+            world.rest(max(0.5, start + phase.seconds - surroundings.now))
+            return FaultReport.Phase(
+                name: phase.name, start: start, faultEnd: faultEnd, end: surroundings.now,
+                outcome: .struck(strikes))
         }
     }
 
-    /// The last devices of the fleet: two are ended by their owner's other device while they refresh, two are copied.
-    private func revokeAndSteal(_ fleet: [SimulatedDevice], _ world: FaultWorld) throws {
-        let count = fleet.count
-        for victim in [count - 1, count - 3] { fleet[victim - 1].revoke(fleet[victim]) }
-        for owner in [count - 6, count - 8] {
-            guard let oldest = fleet[owner].tokens.first?.generation, fleet[owner].generation - oldest > 2 else {
-                continue
-            }
-            _ = fleet[owner].presentCopy(ofGeneration: oldest, as: .thief)
+    /// The next fault waits for the first success after this one, for so long as the checker will not have it anyway.
+    private func recover(since time: Double, _ surroundings: Surroundings) {
+        waitUntil(limit: .seconds(6)) {
+            usleep(20_000)
+            return surroundings.count(since: time) { $0.kind == .refresh && $0.status == 200 } > 0
         }
     }
 
-    /// Per family that nobody attacked: the leaf works, an ancestor kills, the leaf is dead.
-    private func probe(_ fleet: [SimulatedDevice]) {
-        for device in fleet.dropLast(8) where !device.isOver && device.tokens.count > 4 {
-            device.refresh(as: .leafProbe)
-            guard let ancestor = device.tokens.first?.generation, device.generation - ancestor > 2 else { continue }
-            _ = device.presentCopy(ofGeneration: ancestor, as: .ancestorProbe)
+    /// Two seconds of quiet load; then all is still, and per family that nobody attacked: the leaf works, an ancestor
+    /// kills, the leaf is dead.
+    private func settle(
+        _ phase: FaultPlan.Phase, _ world: FaultWorld, _ fleet: Fleet, _ keySets: KeySetReader, _ ended: DispatchGroup
+    ) -> FaultReport.Phase {
+        let start = world.surroundings.now
+        world.rest(max(2, phase.seconds - 5))
+        world.surroundings.end()
+        ended.wait()
+        for device in fleet.untouched where !device.isOver { device.refresh(as: .leafProbe) }
+        // The window for racers has to pass.
+        world.rest(2.5)
+        for device in fleet.untouched where !device.isOver {
+            guard let ancestor = device.oldest, let newest = device.newest,
+                newest.generation - ancestor.generation > 2
+            else { continue }
+            _ = device.presentCopy(ancestor, as: .ancestorProbe)
             device.refresh(as: .deadProbe)
         }
-    }
-}
-
-extension FaultRun.Report {
-    /// Each phase with its operations, refusals, recovery and times.
-    package var table: String {
-        var lines = ["phase                ops   200   503  lost  strikes  first-success  p50 ms  p99 ms"]
-        for phase in phases {
-            guard let strikes = phase.strikes else {
-                lines.append(Self.padded(phase.name, 20) + " not reached: " + phase.note)
-                continue
-            }
-            let during = history.operations.filter {
-                $0.kind == .refresh && $0.start >= phase.start && $0.start < phase.end
-            }
-            let times = during.filter { $0.status == 200 }.map { ($0.end - $0.start) * 1_000 }.sorted()
-            let next = history.operations.filter { $0.kind == .refresh && $0.status == 200 && $0.end > phase.end }
-                .map { $0.end - phase.end }.min()
-            let columns = [
-                Self.padded("\(during.count)", 4), Self.padded("\(during.filter { $0.status == 200 }.count)", 5),
-                Self.padded("\(during.filter { $0.status == 503 }.count)", 5),
-                Self.padded("\(during.filter { $0.status == nil }.count)", 5), Self.padded("\(strikes)", 8),
-                Self.padded(next.map { String(format: "%.3f s", $0) } ?? "-", 14),
-                Self.padded(Self.percentile(times, 0.5), 7), Self.percentile(times, 0.99),
-            ]
-            lines.append(Self.padded(phase.name, 20) + " " + columns.joined(separator: " "))
-        }
-        let reasons = Dictionary(
-            grouping: history.operations.filter { $0.status == 503 }, by: { $0.reason ?? "none" })
-        lines.append("503 by reason: " + reasons.map { "\($0.key) \($0.value.count)" }.sorted().joined(separator: ", "))
-        lines.append("operations: \(history.operations.count)")
-        return lines.joined(separator: "\n")
-    }
-
-    private static func padded(_ text: String, _ width: Int) -> String {
-        text.padding(toLength: max(width, text.count), withPad: " ", startingAt: 0)
-    }
-
-    private static func percentile(_ sorted: [Double], _ share: Double) -> String {
-        guard !sorted.isEmpty else { return "-" }
-        return String(format: "%.1f", sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))])
+        keySets.holdAll()
+        let end = world.surroundings.now
+        return FaultReport.Phase(name: phase.name, start: start, faultEnd: end, end: end, outcome: .quiet)
     }
 }

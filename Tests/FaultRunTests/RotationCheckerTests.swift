@@ -9,7 +9,7 @@ struct RotationCheckerTests {
         as change: (inout Operation) -> Void = { _ in }
     ) -> Operation {
         var operation = Operation(
-            .refresh, actor, family: family, server: "0", presentedGeneration: from, start: start, end: start + 0.1)
+            .refresh, actor, family: family, presentedGeneration: from, start: start, end: start + 0.1)
         operation.status = 200
         operation.generation = from + 1
         operation.tokenHash = "\(family)-\(from + 1)"
@@ -33,21 +33,21 @@ struct RotationCheckerTests {
         operation.status = 503
         operation.reason = "dependency"
         operation.action = "retry"
-        operation.hasRetryAfter = true
+        operation.retryAfter = 1
         operation.generation = nil
         operation.tokenHash = nil
         operation.isVerified = nil
     }
 
     private static func keySet(_ status: Int, at start: Double) -> Operation {
-        var operation = Operation(.keySet, .verifier, family: "key set", server: "0", start: start, end: start + 0.01)
+        var operation = Operation(.keySet, .verifier, family: "key set", start: start, end: start + 0.01)
         operation.status = status
         return operation
     }
 
     /// Racing refreshes, a lost answer, an outage, a theft, a revocation, probes: all as they must be.
     private static let clean: History = {
-        var revoked = Operation(.revoke, .owner, family: "revoked", server: "0", start: 5, end: 5.1)
+        var revoked = Operation(.revoke, .owner, family: "revoked", start: 5, end: 5.1)
         revoked.status = 204
         return History(
             operations: [
@@ -68,7 +68,11 @@ struct RotationCheckerTests {
                 refresh("stolen", 4, at: 8, as: refused("refresh_reused")),
                 keySet(200, at: 1), keySet(200, at: 10.5),
             ],
-            faults: [FaultWindow("outage", start: 10, end: 11, mayRefuse: true)])
+            faults: [
+                FaultWindow("lost answers", start: 1.9, end: 2.5, excuses: .lost),
+                FaultWindow("outage", start: 10, end: 11, excuses: .unavailable),
+            ],
+            rows: [SessionRow(family: "a", generation: 5, endReason: "refresh_reused", restorations: 0)])
     }()
 
     @Test("the history of a correct server has no violation")
@@ -108,7 +112,7 @@ struct RotationCheckerTests {
             name: "503 without Retry-After", invariant: 7,
             operation: refresh("a", 3, at: 10.3) {
                 unavailable(&$0)
-                $0.hasRetryAfter = false
+                $0.retryAfter = nil
             }),
         Defect(
             name: "a verdict without a reason", invariant: 7,
@@ -125,6 +129,38 @@ struct RotationCheckerTests {
         Defect(
             name: "answered before the commit: a token that was handed out is unknown", invariant: 8,
             operation: refresh("a", 4, at: 13, as: refused("token_foreign"))),
+        Defect(
+            name: "a generation that nobody asked for", invariant: 2,
+            operation: refresh("d", 4, at: 13) {
+                $0.generation = 6
+                $0.tokenHash = "d-6"
+            }),
+        Defect(
+            name: "a success goes back", invariant: 3,
+            operation: refresh("d", 4, at: 13) {
+                $0.generation = 2
+                $0.tokenHash = "d-2"
+            }),
+        Defect(
+            name: "the row is older than what was handed out", invariant: 8, operation: refresh("a", 5, at: 19.5)),
+        Defect(
+            name: "Retry-After beyond reason", invariant: 7,
+            operation: refresh("a", 3, at: 10.3) {
+                unavailable(&$0)
+                $0.retryAfter = 3_600
+            }),
+        Defect(
+            name: "401 for a refresh", invariant: 7,
+            operation: refresh("revoked", 2, at: 7) {
+                refused("device_revoked")(&$0)
+                $0.status = 401
+            }),
+        Defect(
+            name: "no answer, and nothing took it", invariant: 7,
+            operation: refresh("a", 4, at: 13) {
+                unavailable(&$0)
+                $0.status = nil
+            }),
         Defect(name: "503 without a fault", invariant: 9, operation: refresh("a", 4, at: 15, as: unavailable)),
         Defect(
             name: "an access token by an unpublished key", invariant: 10,
@@ -143,10 +179,38 @@ struct RotationCheckerTests {
         #expect(found.contains { $0.invariant == defect.invariant }, "\(found)")
     }
 
+    @Test("a commit that was lost after its answer is told by the audit, though no client was refused")
+    func restored() {
+        var history = Self.clean
+        history.rows = [SessionRow(family: "a", generation: 5, endReason: nil, restorations: 1)]
+        #expect(RotationChecker().violations(in: history).map(\.invariant) == [8])
+    }
+
+    @Test("what a fault excuses, and nothing more")
+    func excuses() {
+        let late = Self.refresh("a", 4, at: 13) { $0.end = 18 }
+        for (excuses, isExcused) in [(FaultWindow.Excuses.late, true), (.lost, false), (.unavailable, false)] {
+            var history = Self.clean
+            history.operations.append(late)
+            history.faults.append(FaultWindow("stopped", start: 12, end: 17, excuses: excuses))
+            let found = RotationChecker().violations(in: history).map(\.invariant).filter { $0 == 11 }
+            #expect(found.isEmpty == isExcused, "\(excuses)")
+        }
+    }
+
+    @Test("whose own side may end a family is refused for that, and for nothing else")
+    func contender() {
+        var history = Self.clean
+        history.operations.append(Self.refresh("e", 1, at: 13, .contender, as: Self.refused("superseded")))
+        #expect(RotationChecker().violations(in: history).isEmpty)
+        history.operations.append(Self.refresh("e", 1, at: 14, .contender, as: Self.refused("refresh_reused")))
+        #expect(RotationChecker().violations(in: history).map(\.invariant) == [1])
+    }
+
     @Test("a server that stays stuck after the fault is told")
     func stuck() {
         var history = Self.clean
-        history.operations.removeAll { $0.start >= 11 && $0.status == 200 && $0.kind == .refresh }
+        history.operations.removeAll { $0.start >= 11 && $0.kind == .refresh }
         history.operations += (0..<5).map { Self.refresh("a", 3, at: 11.1 + Double($0), as: Self.unavailable) }
         #expect(RotationChecker().violations(in: history).contains { $0.invariant == 9 && $0.text.contains("outage") })
     }

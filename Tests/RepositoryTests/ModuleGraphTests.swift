@@ -19,7 +19,7 @@ struct ModuleGraphTests {
     private var products: [Module] { targets.filter { !isTest($0.name) } }
 
     private func isTest(_ name: String) -> Bool {
-        name.hasSuffix("Tests") || ["AuthTesting", "FaultRun"].contains(name)
+        name.hasSuffix("Tests") || ["AuthTesting", "FaultRun", "sallyport-faults"].contains(name)
     }
 
     @Test("the table and the manifest name the same modules and dependencies")
