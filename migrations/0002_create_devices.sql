@@ -47,7 +47,7 @@ CREATE TABLE sallyport.identity_sessions (
     expires_at timestamptz NOT NULL,
     first_seen_at timestamptz NOT NULL,
     last_seen_at timestamptz NOT NULL,
-    -- The device that it was last used on.
+    -- The device that `GET /auth/token` is bound to.
     device_id uuid,
     -- Set when it was signed out here, though its row may live on there.
     ended_at timestamptz,

@@ -63,13 +63,4 @@ package struct KeyEncryptionKeys: Sendable {
     package func needsResealing(_ sealed: [UInt8]) -> Bool {
         sealed.prefix(1 + Self.idBytes) != [Self.version] + keys[0].id
     }
-
-    /// A key of 32 bytes for one purpose, from the **first** key: it changes with it. Whoever keeps hashes made with a
-    /// derived key must store that key (sealed) beside them instead of deriving it again.
-    ///
-    /// Source: RFC 5869 §2.3 with one block; a random key of full length needs no extraction (§3.3).
-    package func derivedKey(for label: String) -> Secret<[UInt8]> {
-        let info = Array("sallyport derived key\0".utf8) + Array(label.utf8)
-        return Secret(HMACSHA256.code(key: keys[0].secret.exposed, message: info + [1]))
-    }
 }

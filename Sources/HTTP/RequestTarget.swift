@@ -70,7 +70,6 @@ package struct RequestTarget: Sendable {
     }
 
     var pathBytes: ArraySlice<UInt8> { bytes[layout.path] }
-    var authorityBytes: ArraySlice<UInt8>? { layout.authority.map { bytes[$0] } }
 }
 
 extension RequestTarget: Hashable {

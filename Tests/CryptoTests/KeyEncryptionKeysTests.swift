@@ -85,16 +85,4 @@ struct KeyEncryptionKeysTests {
             #expect(throws: CryptoError.keyRefused) { try KeyEncryptionKeys(secrets) }
         }
     }
-
-    @Test("a derived key depends on the first key and on the label")
-    func derivation() throws {
-        let keys = try Self.keys(1, 2)
-        let derived = keys.derivedKey(for: "codes")
-        #expect(derived.exposed.count == 32)
-        #expect(derived == keys.derivedKey(for: "codes"))
-        #expect(derived == (try Self.keys(1)).derivedKey(for: "codes"))
-        #expect(derived != keys.derivedKey(for: "sessions"))
-        #expect(derived != (try Self.keys(2, 1)).derivedKey(for: "codes"))
-        #expect(derived != Self.secret(1))
-    }
 }

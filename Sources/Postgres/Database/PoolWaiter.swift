@@ -6,8 +6,6 @@ final class PoolWaiter {
     private var parked: UnsafeContinuation<Void, Never>?
     private var timer: LoopTimer?
 
-    var isWaiting: Bool { result == nil }
-
     /// Gives up after `limit`, for the reason that holds then.
     func expire(after limit: Duration, on loop: EventLoop, _ reason: @escaping () -> Unavailability) {
         timer = loop.schedule(after: limit) { [weak self] in self?.finish(.failure(.unavailable(reason()))) }
