@@ -45,7 +45,8 @@ let package = Package(
         module("JOSE", ["Crypto", "JSON", "Primitives"]),
         module("HTTP", ["Primitives"]),
         module("Reactor", ["CLinux", "Telemetry", "Primitives"]),
-        module("HTTPServer", ["HTTP", "Reactor", "Telemetry", "Primitives"]),
+        module("TLS", ["COpenSSL", "Reactor", "Primitives"]),
+        module("HTTPServer", ["HTTP", "Reactor", "TLS", "Telemetry", "Primitives"]),
         module("Postgres", ["CLibPQ", "Reactor", "Telemetry", "Crypto", "Primitives"]),
         module("AuthDomain", ["JOSE", "Crypto", "JSON", "Primitives"]),
         .target(
@@ -68,8 +69,8 @@ let package = Package(
         .target(
             name: "SallyportServer",
             dependencies: [
-                "AuthAPI", "AuthStore", "Signing", "AuthDomain", "HTTPServer", "HTTP", "Postgres", "Reactor", "Crypto",
-                "JSON", "Telemetry", "Primitives",
+                "AuthAPI", "AuthStore", "Signing", "AuthDomain", "HTTPServer", "HTTP", "TLS", "Postgres", "Reactor",
+                "Crypto", "JSON", "Telemetry", "Primitives",
             ],
             swiftSettings: product
         ),
@@ -81,7 +82,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "http-echo",
-            dependencies: ["HTTPServer", "HTTP", "Reactor", "JSON", "Primitives"],
+            dependencies: ["HTTPServer", "HTTP", "TLS", "Reactor", "JSON", "Primitives"],
             swiftSettings: product,
             linkerSettings: [.unsafeFlags(["-static-stdlib"], .when(configuration: .release))]
         ),
@@ -115,6 +116,7 @@ let package = Package(
         tests(of: "JOSE", ["Crypto", "JSON", "Primitives"], hasFixtures: true),
         tests(of: "HTTP", ["Primitives"], hasFixtures: true),
         tests(of: "Reactor", ["Primitives"]),
+        tests(of: "TLS", ["HTTPServer", "HTTP", "Reactor", "Primitives"]),
         tests(of: "HTTPServer", ["HTTP", "Reactor", "Telemetry", "Primitives"]),
         tests(of: "Postgres", ["AuthTesting", "Reactor", "Telemetry", "Primitives"]),
         tests(of: "AuthDomain", ["AuthTesting", "JOSE", "Crypto", "JSON", "Primitives"], hasFixtures: true),

@@ -13,12 +13,17 @@ package enum ResponseSerializer {
         package var keepsConnection: Bool
         /// The value of `Date`: IMF-fixdate as ASCII.
         package var date: [UInt8]
+        /// Whether the answer goes over TLS of our own: then it tells browsers to come by TLS alone for a year.
+        package var isSecure: Bool
 
-        package init(isHead: Bool, version: HTTPVersion, keepsConnection: Bool, date: [UInt8]) {
+        package init(
+            isHead: Bool, version: HTTPVersion, keepsConnection: Bool, date: [UInt8], isSecure: Bool = false
+        ) {
             self.isHead = isHead
             self.version = version
             self.keepsConnection = keepsConnection
             self.date = date
+            self.isSecure = isSecure
         }
     }
 
@@ -43,6 +48,8 @@ package enum ResponseSerializer {
         append("Date: ", to: &output)
         output.append(contentsOf: context.date)
         append("\r\n", to: &output)
+        // RFC 6797 §7.2: over TLS alone, and once.
+        if context.isSecure { append("Strict-Transport-Security: max-age=31536000\r\n", to: &output) }
         if !context.keepsConnection || response.closesConnection {
             append("Connection: close\r\n", to: &output)
         } else if context.version == .http10 {

@@ -1,5 +1,6 @@
 import HTTP
 import Reactor
+import TLS
 import Telemetry
 
 /// Drives one connection: reads, asks the application, answers, in straight lines on one loop.
@@ -23,6 +24,8 @@ final class Connection {
     private(set) var phase = Phase.fresh
 
     private let socket: Socket
+    /// Between the socket and HTTP once the handshake is done. Deadlines and the close stay the socket's.
+    private var tls: TLSStream?
     private var parser: RequestParser
     /// The head whose content is being received.
     private var head: RequestHead?
@@ -39,6 +42,7 @@ final class Connection {
 
     /// Whoever waits on the socket gets an error and ends.
     func close() {
+        tls?.finishWriting()
         socket.close()
     }
 
@@ -46,22 +50,45 @@ final class Connection {
     func serve() async {
         socket.setDeadline(after: server.configuration.headerDeadline)
         do throws(SocketError) {
-            try await exchange()
+            if try await begin() { try await exchange() }
         } catch {
             logEnd(error)
         }
-        socket.close()
+        close()
     }
 
     /// Answers that there is no room, without reading a request first.
     func turnAway() async {
         phase = .working
+        socket.setDeadline(after: server.configuration.headerDeadline)
         do throws(SocketError) {
-            try await refuse(.overloaded)
+            if try await begin() { try await refuse(.overloaded) }
         } catch {
             logEnd(error)
         }
-        socket.close()
+        close()
+    }
+
+    /// The handshake, where TLS is spoken.
+    ///
+    /// - Returns: whether HTTP may follow.
+    private func begin() async throws(SocketError) -> Bool {
+        guard let context = server.configuration.certificates?.context else { return true }
+        guard let stream = TLSStream(over: socket, context) else { return false }
+        do throws(HandshakeError) {
+            try await stream.handshake()
+            tls = stream
+            return true
+        } catch {
+            switch error {
+            case .socket(let error): throw error
+            case .plainRequest: try await refuse(.unacceptable(.malformed(.requestLine)))
+            case .refused(let reason):
+                server.logger.debug(
+                    "handshake refused", [LogField("reason", reason), LogField("client.address", peer)])
+            }
+            return false
+        }
     }
 
     private func exchange() async throws(SocketError) {
@@ -97,7 +124,7 @@ final class Connection {
         enter(nextPhase)
         if phase == .idle, server.isDraining { return false }
         let scratch = server.scratch
-        let count = try await socket.read(into: scratch)
+        let count = if let tls { try await tls.read(into: scratch) } else { try await socket.read(into: scratch) }
         guard count > 0 else { return false }
         parser.append(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
         return true
@@ -151,7 +178,10 @@ final class Connection {
     private func write(_ response: HTTPResponse, isHead: Bool, version: HTTPVersion, keeps: Bool) {
         if output.capacity == 0 { output = server.takeOutput() }
         ResponseSerializer.append(
-            response, .init(isHead: isHead, version: version, keepsConnection: keeps, date: server.currentDate()),
+            response,
+            .init(
+                isHead: isHead, version: version, keepsConnection: keeps, date: server.currentDate(),
+                isSecure: tls != nil),
             to: &output)
     }
 
@@ -161,12 +191,13 @@ final class Connection {
         socket.setDeadline(after: server.configuration.writeDeadline)
         let bytes = output
         output = []
-        try await socket.write(bytes)
+        if let tls { try await tls.write(bytes) } else { try await socket.write(bytes) }
         server.giveBack(consume bytes)
     }
 
     /// Lets the client read the last answer: see `Limits.lingerBytesMax`.
     private func linger() async throws(SocketError) {
+        tls?.finishWriting()
         socket.finishWriting()
         socket.setDeadline(after: Limits.lingerTime)
         var left = Limits.lingerBytesMax

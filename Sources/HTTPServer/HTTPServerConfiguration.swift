@@ -1,6 +1,7 @@
 package import HTTP
 package import Primitives
 package import Reactor
+package import TLS
 
 /// Where a server listens and what a connection may cost. The defaults are the product's.
 package struct HTTPServerConfiguration: Sendable {
@@ -17,6 +18,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var writeDeadline: Duration
     /// Connections of the whole process; one more is answered 503.
     package var connectionsMax: Int
+    /// With certificates, TLS is spoken and nothing else. The header deadline covers the handshake too.
+    package var certificates: TLSCertificates?
     /// For `Date` alone.
     package var clock: any WallClock
 
@@ -28,6 +31,7 @@ package struct HTTPServerConfiguration: Sendable {
         idleDeadline: Duration = .seconds(75),
         writeDeadline: Duration = .seconds(30),
         connectionsMax: Int = 8_192,
+        certificates: TLSCertificates? = nil,
         clock: any WallClock
     ) {
         self.address = address
@@ -37,6 +41,7 @@ package struct HTTPServerConfiguration: Sendable {
         self.idleDeadline = idleDeadline
         self.writeDeadline = writeDeadline
         self.connectionsMax = connectionsMax
+        self.certificates = certificates
         self.clock = clock
     }
 }

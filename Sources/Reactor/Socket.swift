@@ -41,24 +41,11 @@ package final class Socket: EventHandler, @unchecked Sendable {
     ///
     /// - Returns: the number of bytes, 0 once the peer has finished.
     package func read(into buffer: UnsafeMutableRawBufferPointer) async throws(SocketError) -> Int {
-        loop.assertCurrent()
         while true {
-            if let failure { throw failure }
-            if mayRead {
-                let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-                if count >= 0 {
-                    // A short read has drained the socket: epoll will tell of more, but not of an end that it told already.
-                    if count < buffer.count, !peerHasFinished { mayRead = false }
-                    return count
-                }
-                if errno == EINTR { continue }
-                guard errno == EAGAIN else { throw fail(errno) }
-                mayRead = false
-            }
-            await withUnsafeContinuation { continuation in
-                // Checked again: nothing may have fired between the test above and here.
-                if mayRead || failure != nil { return continuation.resume() }
-                reader = continuation
+            switch readNow(into: buffer) {
+            case .done(let count): return count
+            case .failed(let error): throw error
+            case .mustWait: await withUnsafeContinuation { parkReader($0) }
             }
         }
     }
@@ -68,25 +55,80 @@ package final class Socket: EventHandler, @unchecked Sendable {
         loop.assertCurrent()
         var sent = 0
         while sent < bytes.count {
-            if let failure { throw failure }
-            if mayWrite {
-                let count = bytes.withUnsafeBytes { all in
-                    let rest = UnsafeRawBufferPointer(rebasing: all[sent...])
-                    return send(descriptor, rest.baseAddress, rest.count, CL_NOSIGNAL)
-                }
-                if count >= 0 {
-                    sent += count
-                    continue
-                }
-                if errno == EINTR { continue }
-                guard errno == EAGAIN else { throw fail(errno) }
-                mayWrite = false
-            }
-            await withUnsafeContinuation { continuation in
-                if mayWrite || failure != nil { return continuation.resume() }
-                writer = continuation
+            let progress = bytes.withUnsafeBytes { writeNow(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
+            switch progress {
+            case .done(let count): sent += count
+            case .failed(let error): throw error
+            case .mustWait: await withUnsafeContinuation { parkWriter($0) }
             }
         }
+    }
+
+    // MARK: For a layer that moves the bytes itself
+
+    /// What a step came to that does not wait.
+    package enum Progress: Equatable, Sendable {
+        /// So many bytes; 0 read is the peer's end.
+        case done(Int)
+        case mustWait
+        case failed(SocketError)
+    }
+
+    /// Reads what is there without waiting for it.
+    package func readNow(into buffer: UnsafeMutableRawBufferPointer) -> Progress {
+        loop.assertCurrent()
+        if let failure { return .failed(failure) }
+        while mayRead {
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count >= 0 {
+                // A short read has drained the socket: epoll will tell of more, but not of an end that it told already.
+                if count < buffer.count, !peerHasFinished { mayRead = false }
+                return .done(count)
+            }
+            if errno == EINTR { continue }
+            guard errno == EAGAIN else { return .failed(fail(errno)) }
+            mayRead = false
+        }
+        return .mustWait
+    }
+
+    /// Writes what the kernel takes, at least one byte, without waiting until it does.
+    package func writeNow(_ bytes: UnsafeRawBufferPointer) -> Progress {
+        loop.assertCurrent()
+        if let failure { return .failed(failure) }
+        while mayWrite {
+            let count = send(descriptor, bytes.baseAddress, bytes.count, CL_NOSIGNAL)
+            if count >= 0 { return .done(count) }
+            if errno == EINTR { continue }
+            guard errno == EAGAIN else { return .failed(fail(errno)) }
+            mayWrite = false
+        }
+        return .mustWait
+    }
+
+    /// Returns when `readNow` has something to say. Fails with the deadline and the close.
+    package func waitUntilReadable() async throws(SocketError) {
+        loop.assertCurrent()
+        await withUnsafeContinuation { parkReader($0) }
+        if let failure { throw failure }
+    }
+
+    /// Returns when `writeNow` has something to say. Fails with the deadline and the close.
+    package func waitUntilWritable() async throws(SocketError) {
+        loop.assertCurrent()
+        await withUnsafeContinuation { parkWriter($0) }
+        if let failure { throw failure }
+    }
+
+    private func parkReader(_ continuation: UnsafeContinuation<Void, Never>) {
+        // Checked again: nothing may have fired between the caller's test and here.
+        if mayRead || failure != nil { return continuation.resume() }
+        reader = continuation
+    }
+
+    private func parkWriter(_ continuation: UnsafeContinuation<Void, Never>) {
+        if mayWrite || failure != nil { return continuation.resume() }
+        writer = continuation
     }
 
     /// `nil` clears it. Strikes up to `Limits.deadlineTick` late.

@@ -3,10 +3,11 @@ import HTTP
 import HTTPServer
 import Primitives
 import Reactor
+import TLS
 
 /// The echo application on loopback, until a signal ends it.
 enum EchoServer {
-    private static let usage = "usage: http-echo --port N [--loops N] [--short-timeouts]"
+    private static let usage = "usage: http-echo --port N [--loops N] [--short-timeouts] [--tls CERTIFICATE KEY]"
     private static let bodyBytesMax = 1_048_576
     private static let shortDeadline = Duration.seconds(2)
 
@@ -24,6 +25,14 @@ enum EchoServer {
             configuration.headerDeadline = shortDeadline
             configuration.bodyDeadline = shortDeadline
             configuration.idleDeadline = shortDeadline
+        }
+        do throws(CertificateError) {
+            configuration.certificates = try options.files.map { files throws(CertificateError) in
+                try TLSCertificates(certificateFile: files.certificate, keyFile: files.key)
+            }
+        } catch {
+            complain("\(error)")
+            return 1
         }
         do throws(ReactorError) {
             let loops = try startedLoops(options.loops)
@@ -70,6 +79,7 @@ private struct Options {
     var port: UInt16 = 0
     var loops = 2
     var hasShortTimeouts = false
+    var files: (certificate: String, key: String)?
 
     /// `nil` when an argument is not known or its value is missing.
     init?(_ arguments: [String]) {
@@ -86,6 +96,9 @@ private struct Options {
                 self.loops = loops
             case "--short-timeouts":
                 hasShortTimeouts = true
+            case "--tls":
+                guard let certificate = rest.popFirst(), let key = rest.popFirst() else { return nil }
+                files = (certificate, key)
             default:
                 return nil
             }
