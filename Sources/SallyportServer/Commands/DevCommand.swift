@@ -51,8 +51,10 @@ struct DevCommand {
             environment: own.merging(given) { _, given in given }, file: nil, readFile: ProcessEnvironment.file)
         guard let settings = environment.settings(reader, for: .serving) else { return 1 }
         var server = ServerProcess(settings: settings, kind: .test, environment: environment)
+        server.endsWithTerminal = true
+        let scheme = settings.certificateFile == nil ? "http" : "https"
         server.onReady = { started, address in
-            await DemoSession(environment: environment).announce(started, address)
+            await DemoSession(environment: environment).announce(started, origin: "\(scheme)://\(address)")
         }
         return server.run()
     }
@@ -81,10 +83,10 @@ struct DevCommand {
 struct DemoSession: Sendable {
     let environment: ProcessEnvironment
 
-    func announce(_ started: Started, _ address: SocketAddress) async {
+    func announce(_ started: Started, origin: String) async {
         do throws(DatabaseError) {
             let token = try await make(started)
-            environment.complain(Self.text(token: token, origin: "http://\(address)"))
+            environment.complain(Self.text(token: token, origin: origin))
         } catch {
             environment.complain("the demo session could not be made: \(error)")
         }

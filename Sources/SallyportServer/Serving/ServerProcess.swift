@@ -15,10 +15,12 @@ struct ServerProcess {
     let settings: Settings
     let kind: DeploymentKind
     let environment: ProcessEnvironment
+    /// Whether SIGHUP ends it too, as the end of the terminal should for a server that belongs to one.
+    var endsWithTerminal = false
     /// Called on the first loop once the server is ready, before the ready line.
     var onReady: @Sendable (Started, SocketAddress) async -> Void = { _, _ in }
 
-    /// Serves until SIGTERM or SIGINT, and returns the exit status.
+    /// Serves until SIGTERM or SIGINT, and returns the exit status. SIGHUP reads the certificate again.
     ///
     /// - Precondition: `Signals.block(Self.signals)` came before the first thread.
     func run() -> Int32 {
@@ -29,7 +31,7 @@ struct ServerProcess {
             let parts = try prepare(logger, clock)
             parts.loops.start()
             begin(parts, clock, logger)
-            waitForEnd()
+            waitForEnd(parts)
             logger.info("draining")
             drain(parts)
             logger.info("stopped")
@@ -42,13 +44,15 @@ struct ServerProcess {
         }
     }
 
-    static let signals = [SIGTERM, SIGINT]
+    static let signals = endings + [SIGHUP]
+    private static let endings = [SIGTERM, SIGINT]
 
     private struct Parts {
         let loops: Loops
         let server: HTTPServer
         let application: SwitchedApplication
         let issuer: Issuer
+        let reloads: CertificateReloads
     }
 
     private func prepare(_ logger: Logger, _ clock: any WallClock) throws(StartFailure) -> Parts {
@@ -59,7 +63,9 @@ struct ServerProcess {
             throw .address("a test target serves on loopback only, with an issuer on loopback")
         }
         let loops: Loops
+        let reloads: CertificateReloads
         do throws(SettingProblem) {
+            reloads = try CertificateReloads(settings, clock: SystemClock(), logger: logger)
             loops = try Loops(
                 count: settings.workers ?? Loops.coreCount, database: url,
                 identity: settings.identityDatabaseURL ?? url, logger: logger)
@@ -69,8 +75,10 @@ struct ServerProcess {
         let application = SwitchedApplication(StartingAPI(clock: clock, random: SystemRandom()))
         let server = HTTPServer(
             loops: loops.all, application: application,
-            configuration: HTTPServerConfiguration(address: listen, clock: SystemClock()), logger: logger)
-        return Parts(loops: loops, server: server, application: application, issuer: issuer)
+            configuration: HTTPServerConfiguration(
+                address: listen, certificates: reloads.certificates, clock: SystemClock()),
+            logger: logger)
+        return Parts(loops: loops, server: server, application: application, issuer: issuer, reloads: reloads)
     }
 
     /// Listens first, answers "starting", and turns to the product once everything is there.
@@ -79,6 +87,7 @@ struct ServerProcess {
             settings: settings, issuer: parts.issuer, kind: kind, loops: parts.loops, clock: clock, logger: logger)
         let (environment, kind, onReady) = (environment, kind, onReady)
         let (server, application) = (parts.server, parts.application)
+        let isSecure = parts.reloads.certificates != nil
         parts.loops.all[0].spawn {
             do throws(StartFailure) {
                 let address = try await Self.listen(server)
@@ -91,7 +100,7 @@ struct ServerProcess {
                 }
                 Self.followKeys(started.keyring, on: boot.loops.all[0], logger)
                 await onReady(started, address)
-                environment.say(Self.readyLine(address))
+                environment.say(Self.readyLine(address, isSecure: isSecure))
             } catch {
                 environment.complain("\(error)")
                 environment.end(1)
@@ -124,21 +133,22 @@ struct ServerProcess {
         }
     }
 
-    private static func readyLine(_ address: SocketAddress) -> String {
+    private static func readyLine(_ address: SocketAddress, isSecure: Bool) -> String {
         let line: JSONObject = [
-            "event": "ready", "address": .string(address.description), "version": .string(Version.text),
+            "event": "ready", "address": .string((isSecure ? "https://" : "") + address.description),
+            "version": .string(Version.text),
         ]
         return String(decoding: line.encoded(), as: UTF8.self)
     }
 
-    private func waitForEnd() {
-        _ = Signals.next(of: Self.signals)
+    private func waitForEnd(_ parts: Parts) {
+        while Signals.next(of: Self.signals) == SIGHUP, !endsWithTerminal { parts.reloads.reload() }
     }
 
     private func drain(_ parts: Parts) {
         let (server, loops, environment) = (parts.server, parts.loops, environment)
         // A second signal does not wait.
-        Signals.onNext(of: Self.signals) { _ in environment.end(130) }
+        Signals.onNext(of: Self.endings) { _ in environment.end(130) }
         loops.all[0].runBlocking {
             await server.drain(within: Limits.drain)
             await loops.closeDatabases()

@@ -19,6 +19,13 @@ enum SettingTable {
         Setting(
             "SALLYPORT_LISTEN", "127.0.0.1:8080", "address to serve on; port 0 picks a free one", \.listen,
             SettingValue.address),
+        Setting(
+            "SALLYPORT_TLS_CERT_FILE", nil,
+            "serve HTTPS: PEM file of the certificate and its chain; read again on SIGHUP",
+            \.certificateFile, SettingValue.path),
+        Setting(
+            "SALLYPORT_TLS_KEY_FILE", nil, "PEM file of the certificate's key, without a pass phrase",
+            \.certificateKeyFile, SettingValue.path),
         Setting("SALLYPORT_WORKERS", "one a core", "event loops", \.workers, SettingValue.workers),
         Setting(
             "SALLYPORT_LOG_LEVEL", "info", "debug, info, warning or error; none shows secrets", \.logLevel,

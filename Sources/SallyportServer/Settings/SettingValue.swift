@@ -96,6 +96,11 @@ enum SettingValue {
         return address
     }
 
+    static func path(_ text: String) throws(SettingFault) -> String? {
+        guard !text.utf8.contains(0) else { throw SettingFault("the path of a file") }
+        return text
+    }
+
     /// An identifier that the operator names: any text without NUL, at most 63 bytes as Postgres cuts it.
     static func identifier(_ text: String) throws(SettingFault) -> String {
         guard !text.isEmpty, text.utf8.count <= 63, !text.utf8.contains(0) else {

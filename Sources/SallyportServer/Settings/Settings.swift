@@ -11,6 +11,9 @@ package struct Settings: Sendable {
     var issuer: Issuer?
     var keyEncryptionKeys: [Secret<[UInt8]>] = []
     var listen: SocketAddress?
+    /// Both or none.
+    var certificateFile: String?
+    var certificateKeyFile: String?
     var workers: Int?
     var logLevel = Logger.Level.info
 

@@ -72,6 +72,7 @@ package struct SettingsReader {
             }
         }
         do throws(SettingProblem) { _ = try settings.identityMapping() } catch { problems.append(error) }
+        if let problem = Self.certificateProblem(settings) { problems.append(problem) }
         guard problems.isEmpty else { throw SettingProblems(all: problems.sorted { $0.name < $1.name }) }
         return settings
     }
@@ -79,6 +80,14 @@ package struct SettingsReader {
     /// A setting, or the one whose value `…_FILE` names the file of; only secrets come from files.
     private static func setting(named name: String) -> Setting? {
         SettingTable.rows.first { $0.name == name || $0.isSecret && $0.name + "_FILE" == name }
+    }
+
+    private static func certificateProblem(_ settings: Settings) -> SettingProblem? {
+        switch (settings.certificateFile, settings.certificateKeyFile) {
+        case (_?, nil): SettingProblem(name: "SALLYPORT_TLS_KEY_FILE", message: "must be set with the certificate")
+        case (nil, _?): SettingProblem(name: "SALLYPORT_TLS_CERT_FILE", message: "must be set with the key")
+        default: nil
+        }
     }
 
     private static func trimmed(_ content: String) -> String {
