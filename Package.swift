@@ -1,6 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// For libFuzzer every branch is marked, which a plain build has no use for: scripts/fuzz asks for it.
+let isFuzzing = Context.environment["SALLYPORT_FUZZ"] == "1"
+let fuzzing: [SwiftSetting] = isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : []
+
 /// Held by every target: Swift 6 mode, and warnings are errors.
 let house: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
@@ -13,7 +17,7 @@ let house: [SwiftSetting] = [
 
 /// Held by the product's targets: one search of a text in a text would bring the engine of regular expressions along,
 /// a seventh of the binary.
-let product = house + [.unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])]
+let product = house + [.unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])] + fuzzing
 
 func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: product)
@@ -117,7 +121,7 @@ let package = Package(
         tests(of: "HTTP", ["Primitives"], hasFixtures: true),
         tests(of: "Reactor", ["Primitives"]),
         tests(of: "TLS", ["HTTPServer", "HTTP", "Reactor", "Primitives"]),
-        tests(of: "HTTPServer", ["HTTP", "Reactor", "Telemetry", "Primitives"]),
+        tests(of: "HTTPServer", ["http-echo", "HTTP", "Reactor", "Telemetry", "Primitives"]),
         tests(of: "Postgres", ["AuthTesting", "Reactor", "Telemetry", "Primitives"]),
         tests(of: "AuthDomain", ["AuthTesting", "JOSE", "Crypto", "JSON", "Primitives"], hasFixtures: true),
         tests(
@@ -141,3 +145,23 @@ let package = Package(
         .testTarget(name: "RepositoryTests", swiftSettings: house),
     ]
 )
+
+// Named apart from their declarations: the table of Sources/README.md does not list what a plain build has not.
+if isFuzzing {
+    let support = "FuzzSupport"
+    package.targets.append(
+        .target(
+            name: support, dependencies: ["HTTP"], path: "Fuzz/Support", swiftSettings: house + fuzzing))
+    let parsers: [(String, [Target.Dependency])] = [
+        ("Request", []), ("Chunks", []), ("Form", ["Primitives"]), ("JSON", ["JSON"]),
+        ("JWS", ["JOSE", "Primitives"]), ("JWKS", ["JOSE"]),
+    ]
+    for (name, parser) in parsers {
+        let program = "fuzz-" + name.lowercased()
+        package.targets.append(
+            .executableTarget(
+                name: program, dependencies: [.init(stringLiteral: support)] + parser, path: "Fuzz/" + name,
+                swiftSettings: house + fuzzing, linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]))
+        package.products.append(.executable(name: program, targets: [program]))
+    }
+}

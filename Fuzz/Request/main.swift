@@ -1,0 +1,5 @@
+import FuzzSupport
+
+fuzz { bytes in
+    judge(bytes)
+}
