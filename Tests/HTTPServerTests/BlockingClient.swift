@@ -74,6 +74,11 @@ final class BlockingClient {
         return hasEnded
     }
 
+    /// Lets go of what was received.
+    func forget() {
+        received = []
+    }
+
     /// Until there are so many final answers. `nil` when they did not come.
     @discardableResult
     func receive(_ count: Int, firstIsHead: Bool = false) -> [WireResponse]? {
