@@ -37,6 +37,8 @@ struct SettingsReaderTests {
                 ["127.0.0.1:0", "0.0.0.0:8080", "[::1]:65535", "[::]:1"],
                 ["8080", "localhost:8080", "127.0.0.1", "127.0.0.1:65536", "::1:80", "256.0.0.1:1"]
             ),
+            "SALLYPORT_TLS_CERT_FILE": (["/etc/tls/certificate.pem"], ["a\0b"]),
+            "SALLYPORT_TLS_KEY_FILE": (["key.pem"], ["a\0b"]),
             "SALLYPORT_WORKERS": (["1", "64"], ["0", "65", "-1", "two", "1.5", "one a core"]),
             "SALLYPORT_LOG_LEVEL": (["debug", "info", "warning", "error"], ["Debug", "trace", "none"]),
             "SALLYPORT_RESOURCE_SERVERS": (
@@ -76,6 +78,18 @@ struct SettingsReaderTests {
         ]
     }()
 
+    /// What a setting cannot be given without.
+    private static func pair(for name: String) -> [String: String] {
+        guard name.hasPrefix("SALLYPORT_TLS_") else { return [:] }
+        return ["SALLYPORT_TLS_CERT_FILE": "certificate.pem", "SALLYPORT_TLS_KEY_FILE": "key.pem"]
+    }
+
+    @Test("a certificate without its key is a problem of the key, and the other way round")
+    func halfPair() {
+        #expect(problems(["SALLYPORT_TLS_CERT_FILE": "a"]).map(\.name) == ["SALLYPORT_TLS_KEY_FILE"])
+        #expect(problems(["SALLYPORT_TLS_KEY_FILE": "a"]).map(\.name) == ["SALLYPORT_TLS_CERT_FILE"])
+    }
+
     @Test("the table of this test has every setting")
     func complete() {
         #expect(Set(Self.table.keys) == Set(SettingTable.rows.map(\.name)))
@@ -85,14 +99,14 @@ struct SettingsReaderTests {
     @Test("what a setting takes", arguments: SettingTable.rows.map(\.name))
     func taken(name: String) throws {
         for value in try #require(Self.table[name]).taken {
-            #expect(problems([name: value]) == [], "\(value)")
+            #expect(problems(Self.pair(for: name).merging([name: value]) { $1 }) == [], "\(value)")
         }
     }
 
     @Test("what a setting refuses is told by its name, without the value", arguments: SettingTable.rows.map(\.name))
     func refused(name: String) throws {
         for value in try #require(Self.table[name]).refused where !value.isEmpty {
-            let found = problems([name: value])
+            let found = problems(Self.pair(for: name).merging([name: value]) { $1 })
             #expect(found.map(\.name) == [name], "\(value)")
             if value.utf8.count > 12 { #expect(found.allSatisfy { !$0.message.contains(value) }, "\(value)") }
         }

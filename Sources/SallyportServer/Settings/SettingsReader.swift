@@ -72,7 +72,7 @@ package struct SettingsReader {
             }
         }
         do throws(SettingProblem) { _ = try settings.identityMapping() } catch { problems.append(error) }
-        if let problem = Self.certificateProblem(settings) { problems.append(problem) }
+        if let problem = certificateProblem { problems.append(problem) }
         guard problems.isEmpty else { throw SettingProblems(all: problems.sorted { $0.name < $1.name }) }
         return settings
     }
@@ -82,8 +82,9 @@ package struct SettingsReader {
         SettingTable.rows.first { $0.name == name || $0.isSecret && $0.name + "_FILE" == name }
     }
 
-    private static func certificateProblem(_ settings: Settings) -> SettingProblem? {
-        switch (settings.certificateFile, settings.certificateKeyFile) {
+    /// A certificate without its key serves nothing, nor the other way round.
+    private var certificateProblem: SettingProblem? {
+        switch (values["SALLYPORT_TLS_CERT_FILE"], values["SALLYPORT_TLS_KEY_FILE"]) {
         case (_?, nil): SettingProblem(name: "SALLYPORT_TLS_KEY_FILE", message: "must be set with the certificate")
         case (nil, _?): SettingProblem(name: "SALLYPORT_TLS_CERT_FILE", message: "must be set with the key")
         default: nil
