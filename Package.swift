@@ -64,6 +64,8 @@ let package = Package(
                 .embedInCode("migrations/0002_create_devices.sql"),
                 .embedInCode("migrations/0003_create_device_sessions.sql"),
                 .embedInCode("migrations/0004_create_custom_claims.sql"),
+                .embedInCode("migrations/0005_create_identity_watch.sql"),
+                .embedInCode("migrations/0006_create_revocation_functions.sql"),
                 .embedInCode("migrations/standalone/0001_create_identity_tables.sql"),
             ],
             swiftSettings: product

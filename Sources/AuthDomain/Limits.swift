@@ -32,4 +32,15 @@ package enum Limits {
 
     /// Characters of a push token; the platforms' own are below 300, a web push subscription below 2 KiB.
     package static let pushTokenCharactersMax = 4_096
+
+    /// The time between the read that finds an end in the identity store and the one that confirms it.
+    package static let absenceConfirmation = Duration.seconds(5)
+
+    /// Linked sessions or users that vanish at once: more than this share, in percent, and at least so many, are a broken
+    /// store and no verdict.
+    static let vanishedPercentMax = 20
+    static let vanishedMin = 10
+
+    /// Linked sessions of one read of the identity store: a statement of some milliseconds.
+    package static let sightingBatch = 500
 }

@@ -8,6 +8,9 @@ package enum Migrations {
         Migration(name: "0002_create_devices.sql", sql: PackageResources._002_create_devices_sql),
         Migration(name: "0003_create_device_sessions.sql", sql: PackageResources._003_create_device_sessions_sql),
         Migration(name: "0004_create_custom_claims.sql", sql: PackageResources._004_create_custom_claims_sql),
+        Migration(name: "0005_create_identity_watch.sql", sql: PackageResources._005_create_identity_watch_sql),
+        Migration(
+            name: "0006_create_revocation_functions.sql", sql: PackageResources._006_create_revocation_functions_sql),
     ]
 
     /// Of a deployment with identity tables of its own.

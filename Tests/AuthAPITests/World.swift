@@ -40,7 +40,7 @@ struct World {
         let random = SeededRandom()
         let access = AccessGate(policy: policy, store: store, keys: keys, clock: clock)
         let tokens = TokenService(
-            policy: policy, store: store, keys: keys, signer: InlineSigner(faults: faults),
+            policy: policy, store: store, identities: store, keys: keys, signer: InlineSigner(faults: faults),
             sealing: FixedKeys.sealing(),
             sessionTokens: SessionTokenReader(
                 secrets: [Secret(Array(Self.sessionSecret.utf8))], allowsUnsigned: false),

@@ -231,7 +231,7 @@ struct RefreshRefusalTests {
     func lostKEK() async throws {
         let answer = try await stack.exchange()
         let service = TokenService(
-            policy: stack.policy, store: stack.store, keys: stack.keys, signer: stack.signer,
+            policy: stack.policy, store: stack.store, identities: stack.store, keys: stack.keys, signer: stack.signer,
             sealing: FixedKeys.sealing(0x11), sessionTokens: SessionTokenReader(secrets: [], allowsUnsigned: false),
             lookup: .plain, clock: stack.clock, random: stack.random)
         let found = await failure { () async throws(AuthFailure) in

@@ -37,7 +37,7 @@ struct TokenStack {
         keys = FixedKeyring(keyring, faults: faults)
         signer = InlineSigner(faults: faults)
         service = TokenService(
-            policy: policy, store: store, keys: keys, signer: signer, sealing: FixedKeys.sealing(),
+            policy: policy, store: store, identities: store, keys: keys, signer: signer, sealing: FixedKeys.sealing(),
             sessionTokens: SessionTokenReader(secrets: [Self.secret], allowsUnsigned: false), lookup: .plain,
             clock: clock, random: random)
         gate = AccessGate(policy: policy, store: store, keys: keys, clock: clock)

@@ -78,6 +78,7 @@ extension MemoryStore.State {
                 sessionID: seen.session.id, userID: seen.session.userID, accessSID: seen.accessSID,
                 firstSeenAt: seen.seenAt, expiresAt: seen.session.expiresAt)
         link.expiresAt = seen.session.expiresAt
+        link.doubt = nil
         link.deviceID = deviceID ?? link.deviceID
         links[seen.tokenHash] = link
     }

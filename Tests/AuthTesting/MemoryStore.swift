@@ -16,6 +16,9 @@ package final class MemoryStore: Sendable {
         var customClaims = Array("{}".utf8)
         var claimsAskedFor: [(userID: String, deviceID: UUID?)] = []
         var restored: [UUID] = []
+        var lookedAt: Timestamp?
+        var disappearance: IdentityDisappearance?
+        var isTableMissing = false
     }
 
     /// What is remembered of a session that was presented (`identity_sessions`).
@@ -27,6 +30,7 @@ package final class MemoryStore: Sendable {
         var expiresAt: Timestamp
         var deviceID: UUID?
         var end: RefusalReason?
+        var doubt: LinkedSession.Doubt?
         var ties: [UUID] = []
     }
 

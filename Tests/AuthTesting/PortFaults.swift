@@ -6,6 +6,7 @@ package enum PortCall: String, Sendable, CaseIterable {
     case refreshView, rotate, endSession, exchangeView, mintView, register, remember, accessView, endIdentitySession
     case endAllSessions, user
     case devices, device, updateDevice, revokeDevice, revokeDevices
+    case watch, sightings
     case reloadKeys, sign
 }
 

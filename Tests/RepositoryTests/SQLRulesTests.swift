@@ -90,14 +90,19 @@ struct SQLRulesTests {
         "the server's clock and a star are found in a statement",
         arguments: [
             "DEFAULT now()", "WHERE a < NOW ( )", "current_timestamp", "clock_timestamp()", "SELECT * FROM a",
-            "SELECT a.* FROM a", "RETURNING *",
+            "SELECT a.* FROM a", "RETURNING *", "SET a = statement_timestamp()",
         ])
     func badStatement(sql: String) {
         let found = statementViolations(in: "-\n" + sql, path: "a", firstLine: 5)
         #expect(found.map(\.line) == [6])
     }
 
-    @Test("a parameter, a count and a comment pass", arguments: ["SELECT count(*), $1 AS now", "-- now()", "known()"])
+    @Test(
+        "a parameter, a parameter's default, a count and a comment pass",
+        arguments: [
+            "SELECT count(*), $1 AS now", "-- now()", "known()",
+            "(a text, at timestamptz DEFAULT statement_timestamp())",
+        ])
     func goodStatement(sql: String) {
         #expect(statementViolations(in: statements(ofMigration: sql), path: "a", firstLine: 1).isEmpty)
     }

@@ -71,6 +71,8 @@ struct SettingsReaderTests {
             "SALLYPORT_IDENTITY_SCHEMA": identifiers, "SALLYPORT_IDENTITY_SESSION_TABLE": identifiers,
             "SALLYPORT_IDENTITY_USER_TABLE": identifiers,
             "SALLYPORT_IDENTITY_NAIVE_TIMEZONE": (["UTC", "Europe/Berlin"], [name + "n"]),
+            "SALLYPORT_IDENTITY_POLL": durations(["1s", "30s"], ["10m"], ["0s", "601s"]),
+            "SALLYPORT_IDENTITY_FOLLOW": (["revocation", "session"], ["expiry", "Session"]),
             "SALLYPORT_IDENTITY_COLUMNS": (
                 ["session.userId=user_id", "session.userId=user_id, user.emailVerified=verified"],
                 ["no-equals-sign-here", "=user_id", "session.userId=", "session.userAgent=x", "a=b,"]

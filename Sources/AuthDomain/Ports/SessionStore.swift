@@ -74,6 +74,12 @@ package struct ExchangeView: Sendable {
         self.user = user
         self.link = link
     }
+
+    /// Whether a verdict comes from rows that are not there, and not from what we remember or from what they say.
+    func restsOnAbsence(_ reason: RefusalReason) -> Bool {
+        guard link?.end == nil, session == nil || user == nil else { return false }
+        return [.sessionRevoked, .sessionUnknown, .accountDeleted].contains(reason)
+    }
 }
 
 package struct MintView: Sendable {

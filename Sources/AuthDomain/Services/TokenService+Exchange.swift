@@ -75,6 +75,7 @@ extension TokenService {
         }
         switch SessionVerdict.judge(session: view.session, user: view.user, link: view.link, at: now) {
         case .refused(let reason, let deviceID, let isDeviceHeld):
+            if view.restsOnAbsence(reason) { try await requireCredibleAbsence(at: now) }
             throw await mint.refuse(
                 reason, isDeviceHeld: isDeviceHeld, deviceID: deviceID, presented: request.token, keyring: keyring,
                 at: now)

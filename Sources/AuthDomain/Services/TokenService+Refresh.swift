@@ -108,7 +108,10 @@ extension TokenService {
             throw await refuse(reason, session, request, keyring, now)
         }
         if session.deviceStatus == .suspended { throw await refuse(.deviceSuspended, session, request, keyring, now) }
-        guard let user = view.user else { throw await refuse(.accountDeleted, session, request, keyring, now) }
+        guard let user = view.user else {
+            try await requireCredibleAbsence(at: now)
+            throw await refuse(.accountDeleted, session, request, keyring, now)
+        }
         if user.isBanned(at: now) { throw await refuse(.userBanned, session, request, keyring, now) }
 
         let scopes = try narrowed(request.options.scopes, within: session.scopes)

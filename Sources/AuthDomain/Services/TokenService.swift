@@ -9,6 +9,7 @@ package import Primitives
 package struct TokenService: Sendable {
     let policy: AuthPolicy
     let store: any SessionStore
+    let identities: any IdentityWatchStore
     let keys: any KeyringSource
     let sealing: KeyEncryptionKeys
     let sessionTokens: SessionTokenReader
@@ -18,12 +19,14 @@ package struct TokenService: Sendable {
     let mint: TokenMint
 
     package init(
-        policy: AuthPolicy, store: any SessionStore, keys: any KeyringSource, signer: any TokenSigner,
-        sealing: KeyEncryptionKeys, sessionTokens: SessionTokenReader, lookup: TokenLookup, clock: any WallClock,
+        policy: AuthPolicy, store: any SessionStore, identities: any IdentityWatchStore, keys: any KeyringSource,
+        signer: any TokenSigner, sealing: KeyEncryptionKeys, sessionTokens: SessionTokenReader, lookup: TokenLookup,
+        clock: any WallClock,
         random: any RandomSource
     ) {
         self.policy = policy
         self.store = store
+        self.identities = identities
         self.keys = keys
         self.sealing = sealing
         self.sessionTokens = sessionTokens
@@ -55,5 +58,13 @@ package struct TokenService: Sendable {
 
     func required() throws(AuthFailure) -> Keyring {
         do throws(Unavailability) { return try keys.required() } catch { throw .unavailable(error) }
+    }
+
+    /// Comes before every refusal that rests on a row not being there: while too many are not, it could not be found out.
+    func requireCredibleAbsence(at now: Timestamp) async throws(AuthFailure) {
+        let isCredible = try await available { () async throws(Unavailability) in
+            try await IdentityWatch.isAbsenceCredible(identities, at: now)
+        }
+        guard isCredible else { throw .unavailable(.dependency) }
     }
 }

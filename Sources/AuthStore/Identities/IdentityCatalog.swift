@@ -36,14 +36,9 @@ package struct IdentityCatalog: Equatable, Sendable {
     package static func read(
         _ mapping: IdentityMapping, from database: Database
     ) async throws(ReadFailure) -> IdentityCatalog {
-        var found: [String: [String: String]] = [:]
+        let found: [String: [String: String]]
         do throws(DatabaseError) {
-            let rows = try await database.read(
-                columnsOfTables, [.text(mapping.schema), .text(mapping.sessionTable), .text(mapping.userTable)])
-            for row in rows {
-                found[try row.text("table_name"), default: [:]][try row.text("column_name")] =
-                    try row.text("data_type")
-            }
+            found = try await tables(of: mapping, in: database)
         } catch {
             throw .unavailable(error)
         }
@@ -54,22 +49,45 @@ package struct IdentityCatalog: Equatable, Sendable {
         }
     }
 
-    /// - Parameter tables: types by column, by table.
+    /// Types by column, by table, as far as they are there and readable.
+    static func tables(
+        of mapping: IdentityMapping, in database: Database
+    ) async throws(DatabaseError) -> [String: [String: String]] {
+        var found: [String: [String: String]] = [:]
+        let rows = try await database.read(
+            columnsOfTables, [.text(mapping.schema), .text(mapping.sessionTable), .text(mapping.userTable)])
+        for row in rows {
+            found[try row.text("table_name"), default: [:]][try row.text("column_name")] = try row.text("data_type")
+        }
+        return found
+    }
+
     init(_ mapping: IdentityMapping, tables: [String: [String: String]]) throws(Problem) {
-        guard let session = tables[mapping.sessionTable] else { throw .noSessionTable(mapping.sessionTable) }
-        guard let user = tables[mapping.userTable] else { throw .noUserTable(mapping.userTable) }
+        if let problem = Self.problems(mapping, tables: tables).first { throw problem }
         var types: [IdentityMapping.Column: String] = [:]
         for column in IdentityMapping.Column.allCases {
             let table = column.isOfSession ? mapping.sessionTable : mapping.userTable
-            let name = mapping.name(of: column)
-            guard let type = (column.isOfSession ? session : user)[name] else {
-                if column.isOptional { continue }
-                throw .noColumn(table: table, column: name)
-            }
-            guard column.accepts(type) else { throw .wrongType(table: table, column: name, type: type) }
-            types[column] = type
+            types[column] = tables[table]?[mapping.name(of: column)]
         }
         self.types = types
+    }
+
+    /// Everything that is in the way, in the order of tables and columns.
+    static func problems(_ mapping: IdentityMapping, tables: [String: [String: String]]) -> [Problem] {
+        var problems: [Problem] = []
+        if tables[mapping.sessionTable] == nil { problems.append(.noSessionTable(mapping.sessionTable)) }
+        if tables[mapping.userTable] == nil { problems.append(.noUserTable(mapping.userTable)) }
+        for column in IdentityMapping.Column.allCases {
+            let name = column.isOfSession ? mapping.sessionTable : mapping.userTable
+            guard let table = tables[name] else { continue }
+            if let type = table[mapping.name(of: column)] {
+                guard !column.accepts(type) else { continue }
+                problems.append(.wrongType(table: name, column: mapping.name(of: column), type: type))
+            } else if !column.isOptional {
+                problems.append(.noColumn(table: name, column: mapping.name(of: column)))
+            }
+        }
+        return problems
     }
 
     func has(_ column: IdentityMapping.Column) -> Bool { types[column] != nil }

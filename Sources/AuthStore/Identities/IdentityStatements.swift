@@ -2,12 +2,17 @@ import AuthDomain
 import Postgres
 import Primitives
 
-/// The two reads of the identity store, written for one mapping and what was found of it.
+/// The reads of the identity store, written for one mapping and what was found of it.
 struct IdentityStatements: Sendable {
     /// `$1` the token column's value.
     let sessionByToken: Statement
     /// `$1` the user's id as text.
     let userByID: Statement
+    /// `$1` ids as texts.
+    let sessionsByID: Statement
+    let usersByID: Statement
+    let emptyTables: Statement
+    let missingTables: Statement
 
     init(_ mapping: IdentityMapping, _ catalog: IdentityCatalog) {
         let writer = Writer(mapping: mapping, catalog: catalog)
@@ -27,6 +32,27 @@ struct IdentityStatements: Sendable {
             """
         sessionByToken = Statement("identity_session", SQL(unsafeText: session), [.text])
         userByID = Statement("identity_user", SQL(unsafeText: user), [.text])
+        let sessions = """
+            SELECT \(writer.text("s", .sessionID)) AS session_id,
+            \(writer.instant("s", .sessionExpiresAt)) AS session_expires_at
+            FROM \(writer.table(mapping.sessionTable)) s
+            WHERE \(writer.column("s", .sessionID)) = ANY(CAST($1 AS \(catalog.type(of: .sessionID))[]))
+            """
+        sessionsByID = Statement("identity_sessions", SQL(unsafeText: sessions), [.textArray])
+        let users = """
+            SELECT \(writer.text("u", .userID)) AS user_id FROM \(writer.table(mapping.userTable)) u
+            WHERE \(writer.column("u", .userID)) = ANY(CAST($1 AS \(catalog.type(of: .userID))[]))
+            """
+        usersByID = Statement("identity_users", SQL(unsafeText: users), [.textArray])
+        let empty = """
+            SELECT NOT EXISTS (SELECT 1 FROM \(writer.table(mapping.sessionTable))) AS is_session_empty,
+            NOT EXISTS (SELECT 1 FROM \(writer.table(mapping.userTable))) AS is_user_empty
+            """
+        emptyTables = Statement("identity_empty_tables", SQL(unsafeText: empty))
+        // The system's catalog shows a table whatever rights the role has left: without a right it is not missing.
+        let tables = [mapping.sessionTable, mapping.userTable].map { "to_regclass(\(writer.regclass($0))) IS NULL" }
+        missingTables = Statement(
+            "identity_missing_tables", SQL(unsafeText: "SELECT \(tables.joined(separator: " OR ")) AS is_missing"))
     }
 
     private struct Writer {
@@ -41,6 +67,8 @@ struct IdentityStatements: Sendable {
             \(instant("u", .banExpires)) AS ban_expires_at
             """
         }
+
+        func regclass(_ name: String) -> String { literal(table(name)) }
 
         func table(_ name: String) -> String { quoted(mapping.schema) + "." + quoted(name) }
 

@@ -85,7 +85,7 @@ extension PostgresStore {
             (id, user_id, token_hash, access_sid, expires_at, first_seen_at, last_seen_at, device_id)
         VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
         ON CONFLICT (id) DO UPDATE SET token_hash = $3, expires_at = $5, last_seen_at = $6,
-            device_id = COALESCE($7, sallyport.identity_sessions.device_id)
+            doubted_at = NULL, doubt_reason = NULL, device_id = COALESCE($7, sallyport.identity_sessions.device_id)
         RETURNING ended_at IS NULL AS is_live
         """, [.text, .text, .bytes, .text, .timestamp, .timestamp, .uuid])
 }

@@ -1,8 +1,9 @@
 import AuthStore
+import Primitives
 
 /// What the executable can do, by its first argument.
 package enum Command: String, CaseIterable {
-    case serve, dev, migrate, config, version, help
+    case serve, dev, migrate, sessions, identity, config, version, help
 
     /// Runs the command named by the arguments and returns the exit status: 0 done, 1 failed, 2 misused.
     package static func run(_ environment: ProcessEnvironment) -> Int32 {
@@ -38,6 +39,13 @@ package enum Command: String, CaseIterable {
             let command = MigrateCommand(
                 showsStatus: arguments.takeFlag("--status"), isStandalone: arguments.takeFlag("--standalone"))
             return command.run(try settingsReader(&arguments, environment), environment)
+        case .sessions:
+            let action = try Self.sessionsAction(&arguments)
+            return SessionsCommand(action: action).run(try settingsReader(&arguments, environment), environment)
+        case .identity:
+            let word = try arguments.takeWord("inspect, confirm or dismiss")
+            guard let action = IdentityCommand.Action(rawValue: word) else { throw .unknown(word) }
+            return IdentityCommand(action: action).run(try settingsReader(&arguments, environment), environment)
         case .config:
             let isTemplate = arguments.takeFlag("--template")
             return ConfigCommand(isTemplate: isTemplate).run(try settingsReader(&arguments, environment), environment)
@@ -48,6 +56,22 @@ package enum Command: String, CaseIterable {
         case .help:
             environment.say(Self.usage)
             return 0
+        }
+    }
+
+    private static func sessionsAction(
+        _ arguments: inout Arguments
+    ) throws(Arguments.Misuse) -> SessionsCommand.Action {
+        let word = try arguments.takeWord("list or end")
+        let userID = try arguments.takeOption("--user")
+        switch (word, userID) {
+        case ("list", _): return .list(userID: userID)
+        case ("end", .some(let userID)): return .endAll(userID: userID)
+        case ("end", nil):
+            let text = try arguments.takeWord("a device session's id, or --user ID")
+            guard let id = UUID(text) else { throw .unknown(text) }
+            return .end(id)
+        default: throw .unknown(word)
         }
     }
 
@@ -69,6 +93,10 @@ package enum Command: String, CaseIterable {
           serve [--config FILE] [--test-target]   serve; settings come from SALLYPORT_* variables or FILE
           dev                                     a server with a PostgreSQL and a demo session of its own
           migrate [--status] [--standalone]       bring the database to this version, or say how it stands
+          sessions list [--user ID] | end SID | end --user ID
+                                                  the live device sessions, or their end
+          identity inspect                        the preset of the identity tables, or what is missing
+          identity confirm | dismiss              the linked sessions that vanished have really ended, or have not
           config [--template]                     the settings in force, without secrets, or a file to start from
           version                                 the version
         """
@@ -79,12 +107,14 @@ struct Arguments {
     enum Misuse: Error, CustomStringConvertible {
         case unknown(String)
         case noValue(String)
+        case missing(String)
         case unreadable(String)
 
         var description: String {
             switch self {
             case .unknown(let text): "unknown argument \(text)"
             case .noValue(let option): "\(option) needs a value"
+            case .missing(let what): "expected: \(what)"
             case .unreadable(let path): "\(path) cannot be read"
             }
         }
@@ -98,6 +128,13 @@ struct Arguments {
         guard let first = rest.first else { return nil }
         rest.removeFirst()
         return first == "--help" || first == "-h" ? "help" : first == "--version" ? "version" : first
+    }
+
+    /// The next argument that is no option.
+    mutating func takeWord(_ expected: String) throws(Misuse) -> String {
+        guard let first = rest.first, !first.hasPrefix("-") else { throw .missing(expected) }
+        rest.removeFirst()
+        return first
     }
 
     mutating func takeFlag(_ flag: String) -> Bool {

@@ -67,9 +67,15 @@ struct Boot: Sendable {
         try await domain { () async throws(AuthDomain.Unavailability) in try await keyring.loadOrCreate() }
         let mapping = try setting { () throws(SettingProblem) in try settings.identityMapping() }
         let catalog = try await catalog(mapping)
+        let store = PostgresStore(
+            databases: loops.databases, mapping: mapping, catalog: catalog, keys: keyring, sealing: try sealing(),
+            random: random, logger: logger)
         return try await Started(
-            services: services(keyring, mapping, catalog, sessionTokens(deployment, keyring)), keyring: keyring,
-            database: loops.first.main)
+            services: services(
+                store, keyring,
+                Readiness(databases: loops.databases, keys: keyring, mapping: mapping, catalog: catalog),
+                sessionTokens(deployment, keyring)),
+            keyring: keyring, identities: identities(store), database: loops.first.main)
     }
 
     private func verifySchema() async throws(Attempt) {
@@ -108,24 +114,26 @@ struct Boot: Sendable {
         return SessionTokenReader(secrets: secrets, allowsUnsigned: settings.allowsUnsignedSessions)
     }
 
+    private func identities(_ store: PostgresStore) -> IdentityFollowing {
+        IdentityFollowing(
+            watch: IdentityWatch(store: store, follow: settings.identityFollow, clock: clock),
+            poll: settings.identityPoll, logger: logger)
+    }
+
     private func services(
-        _ keyring: PostgresKeyring, _ mapping: IdentityMapping, _ catalog: IdentityCatalog,
-        _ sessionTokens: SessionTokenReader
+        _ store: PostgresStore, _ keyring: PostgresKeyring, _ readiness: Readiness, _ sessionTokens: SessionTokenReader
     ) throws(Attempt) -> APIServices {
         let policy = settings.policy(issuer: issuer)
         let sealing = try sealing()
-        let store = PostgresStore(
-            databases: loops.databases, mapping: mapping, catalog: catalog, keys: keyring, sealing: sealing,
-            random: random, logger: logger)
         let gate = AccessGate(policy: policy, store: store, keys: keyring, clock: clock)
         return APIServices(
             tokens: TokenService(
-                policy: policy, store: store, keys: keyring, signer: BatchSigner(logger: logger), sealing: sealing,
+                policy: policy, store: store, identities: store, keys: keyring, signer: BatchSigner(logger: logger),
+                sealing: sealing,
                 sessionTokens: sessionTokens, lookup: settings.tokenLookup, clock: clock, random: random),
             devices: DeviceService(store: store, sessions: store, gate: gate, clock: clock),
             gate: gate, keys: keyring,
-            readiness: Readiness(
-                databases: loops.databases, keys: keyring, mapping: mapping, catalog: catalog),
+            readiness: readiness,
             policy: policy, clock: clock, random: random, logger: logger,
             version: ServerVersion(version: Version.text))
     }
@@ -163,6 +171,7 @@ struct Boot: Sendable {
 struct Started: Sendable {
     let services: APIServices
     let keyring: PostgresKeyring
+    let identities: IdentityFollowing
     /// Of the first loop.
     let database: Database
 }

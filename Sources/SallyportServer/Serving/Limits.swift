@@ -12,4 +12,13 @@ enum Limits {
 
     /// Bytes of a settings or secret file.
     static let settingsFileBytesMax = 1 << 20
+
+    /// How often at least a server asks whether it is its turn to look at the identity store.
+    static let identityTurnPauseMax = Duration.seconds(2)
+
+    /// Added to the time between the two reads: clocks of the loop and of the wall are not one.
+    static let identityConfirmationMargin = Duration.milliseconds(50)
+
+    /// Lines of `sessions list`: what a terminal still shows, and a bounded read.
+    static let sessionsListedMax = 1_000
 }

@@ -16,19 +16,31 @@ struct Readiness: ReadinessSource {
         return [
             ReadinessCheck("database", fault: database.map { Self.word($0) }),
             ReadinessCheck("signing_key", fault: keys.keyring == nil ? "not loaded" : nil),
-            ReadinessCheck("identity_store", fault: await identityFault(databases.identity)),
+            ReadinessCheck("identity_store", fault: await identityFault(databases)),
         ]
     }
 
-    private func identityFault(_ database: Database) async -> String? {
+    private func identityFault(_ databases: LoopDatabases.Pair) async -> String? {
         do throws(IdentityCatalog.ReadFailure) {
-            let now = try await IdentityCatalog.read(mapping, from: database)
-            return now == catalog ? nil : "changed since the start"
+            let now = try await IdentityCatalog.read(mapping, from: databases.identity)
+            return now == catalog ? await disappearance(databases.main) : "changed since the start"
         } catch {
             switch error {
             case .unavailable(let reason): return Self.word(reason)
             case .problem(let problem): return problem.description
             }
+        }
+    }
+
+    private func disappearance(_ database: Database) async -> String? {
+        do throws(DatabaseError) {
+            guard let found = try await DisappearanceRecord.read(from: database) else { return nil }
+            let census = found.census
+            return "\(census.vanishedSessions) of \(census.knownSessions) linked sessions and "
+                + "\(census.vanishedUsers) of \(census.knownUsers) users have vanished: "
+                + "`sallyport identity confirm` or `dismiss`"
+        } catch {
+            return Self.word(error)
         }
     }
 

@@ -99,6 +99,7 @@ struct ServerProcess {
                     application.become(api)
                 }
                 Self.followKeys(started.keyring, on: boot.loops.all[0], logger)
+                started.identities.begin(on: boot.loops.all[0])
                 await onReady(started, address)
                 environment.say(Self.readyLine(address, isSecure: isSecure))
             } catch {

@@ -104,6 +104,13 @@ enum SettingTable {
         Setting(
             "SALLYPORT_IDENTITY_NAIVE_TIMEZONE", "UTC", "zone of times without one", \.identityTimeZone,
             SettingValue.identifier),
+        Setting(
+            "SALLYPORT_IDENTITY_POLL", "30s", "how soon the end of a session there is known here, 1s to 10m",
+            \.identityPoll, SettingValue.duration(.seconds(1)...(.minutes(10)))),
+        Setting(
+            "SALLYPORT_IDENTITY_FOLLOW", "revocation",
+            "revocation or session: whether device sessions end with an expired session too", \.identityFollow,
+            SettingValue.word),
     ]
 
     /// Defaults in words, which stand for something that is known later.

@@ -40,6 +40,8 @@ package struct Settings: Sendable {
     var identitySecrets: [Secret<[UInt8]>] = []
     var allowsUnsignedSessions = false
     var tokenLookup = TokenLookup.plain
+    var identityPoll = Duration.zero
+    var identityFollow = IdentityFollow.revocation
 
     init() {}
 

@@ -1,0 +1,183 @@
+import AuthTesting
+import Primitives
+import Testing
+
+@testable import AuthDomain
+
+@Suite("Identity watch, and what exchanges and refreshes make of it")
+struct IdentityWatchTests {
+    private let stack = TokenStack()
+
+    private func watch(_ follow: IdentityFollow = .revocation) -> IdentityWatch {
+        IdentityWatch(store: stack.store, follow: follow, clock: stack.clock)
+    }
+
+    /// Both reads, with the time between them.
+    @discardableResult
+    private func lookTwice(_ follow: IdentityFollow = .revocation) async throws -> IdentityWatch.Outcome {
+        stack.clock.advance(by: .seconds(15))
+        let first = try await watch(follow).look(every: .seconds(15))
+        guard case .inDoubt(let census) = first else { return first }
+        stack.clock.advance(by: .seconds(5))
+        return try await watch(follow).confirm(census)
+    }
+
+    private func reason(_ body: () async throws(AuthFailure) -> TokenAnswer) async -> RefusalReason? {
+        guard case .refused(let refusal) = await failure(body) else { return nil }
+        return refusal.reason
+    }
+
+    private func refresh(_ answer: TokenAnswer) async throws(AuthFailure) -> TokenAnswer {
+        try await stack.service.refresh(.init(token: answer.refresh?.token ?? "", key: nil, options: .init()))
+    }
+
+    /// Many users, each signed in on a device of their own.
+    private func fleet(_ count: Int) async throws -> [TokenAnswer] {
+        var answers: [TokenAnswer] = []
+        for index in 0..<count {
+            stack.signIn("user-\(index)")
+            answers.append(try await stack.exchange("user-\(index)", installation: "installation-of-user-\(index)"))
+        }
+        return answers
+    }
+
+    @Test("a session that is gone ends its device session after the second read, not the first")
+    func revoked() async throws {
+        stack.signIn("bob")
+        let answer = try await stack.exchange()
+        stack.store.removeSession(column: "token-of-ada")
+        stack.clock.advance(by: .seconds(15))
+        guard case .inDoubt(let census) = try await watch().look(every: .seconds(15)) else {
+            Issue.record("nothing is in doubt")
+            return
+        }
+        let second = try await refresh(answer)
+        stack.clock.advance(by: .seconds(5))
+        #expect(try await watch().confirm(census) == .allWell)
+        #expect(await reason { () async throws(AuthFailure) in try await refresh(second) } == .sessionRevoked)
+    }
+
+    @Test("a row that is back at the second read has never been gone")
+    func back() async throws {
+        let answer = try await stack.exchange()
+        stack.signIn("bob")
+        stack.store.removeSession(column: "token-of-ada")
+        stack.clock.advance(by: .seconds(15))
+        guard case .inDoubt(let census) = try await watch().look(every: .seconds(15)) else {
+            Issue.record("nothing is in doubt")
+            return
+        }
+        stack.putSession("ada", of: "ada")
+        stack.clock.advance(by: .seconds(5))
+        #expect(try await watch().confirm(census) == .allWell)
+        _ = try await refresh(answer)
+    }
+
+    @Test("a passive expiry ends nothing, unless device sessions follow it", arguments: IdentityFollow.allCases)
+    func expired(follow: IdentityFollow) async throws {
+        stack.putSession("short", of: "ada", expiresIn: .seconds(10))
+        let answer = try await stack.exchange("short")
+        try await lookTwice(follow)
+        let found = await reason { () async throws(AuthFailure) in try await refresh(answer) }
+        #expect(found == (follow == .session ? .sessionExpired : nil))
+    }
+
+    @Test("a session that slid is known to live longer")
+    func slid() async throws {
+        stack.signIn("bob")
+        stack.putSession("short", of: "ada", expiresIn: .seconds(30))
+        let answer = try await stack.exchange("short")
+        stack.putSession("short", of: "ada", expiresIn: .days(7))
+        try await lookTwice()
+        stack.clock.advance(by: .seconds(60))
+        stack.store.removeSession(column: "token-of-short")
+        try await lookTwice()
+        #expect(await reason { () async throws(AuthFailure) in try await refresh(answer) } == .sessionRevoked)
+    }
+
+    @Test("one server looks at a time, and a clock that was set back stops nobody")
+    func turns() async throws {
+        #expect(try await watch().look(every: .seconds(15)) == .allWell)
+        stack.clock.advance(by: .seconds(14))
+        #expect(try await watch().look(every: .seconds(15)) == .notOurTurn)
+        stack.clock.advance(by: .seconds(1))
+        #expect(try await watch().look(every: .seconds(15)) == .allWell)
+        stack.clock.advance(by: .days(-1))
+        #expect(try await watch().look(every: .seconds(15)) == .allWell)
+    }
+
+    @Test("a mass disappearance gives no verdict: refreshes pass, exchanges of the vanished do not know")
+    func disappearance() async throws {
+        let answers = try await fleet(12)
+        for index in 0..<11 { stack.store.removeSession(column: "token-of-user-\(index)") }
+        // Before the watch has looked, and after it.
+        for _ in 0..<2 {
+            let exchange = await failure { () async throws(AuthFailure) in try await stack.exchange("user-0") }
+            #expect(exchange == .unavailable(.dependency))
+            guard case .disappearance(let found) = try await lookTwice() else {
+                Issue.record("it was not noticed")
+                return
+            }
+            #expect(found.cause == .rows && found.census.vanishedSessions == 11)
+            for answer in answers { _ = try await refresh(answer) }
+            _ = try await stack.exchange("user-11", installation: "installation-of-user-11")
+        }
+    }
+
+    @Test("confirmed, the vanished have ended; dismissed and still gone, it is noticed again")
+    func decided() async throws {
+        let answers = try await fleet(12)
+        for index in 0..<11 { stack.store.removeSession(column: "token-of-user-\(index)") }
+        try await lookTwice()
+        #expect(try await stack.store.dismissDisappearance(at: stack.clock.now()))
+        guard case .disappearance = try await lookTwice() else {
+            Issue.record("it was not noticed again")
+            return
+        }
+        #expect(try await stack.store.confirmDisappearance(at: stack.clock.now()) == 11)
+        #expect(await reason { () async throws(AuthFailure) in try await refresh(answers[0]) } == .sessionRevoked)
+        #expect(
+            await reason { () async throws(AuthFailure) in try await stack.exchange("user-0") } == .sessionRevoked)
+        _ = try await refresh(answers[11])
+        #expect(try await stack.store.confirmDisappearance(at: stack.clock.now()) == nil)
+        #expect(try await stack.store.dismissDisappearance(at: stack.clock.now()) == false)
+    }
+
+    @Test("users that vanish together are not deleted: their refreshes could not be found out")
+    func vanishedUsers() async throws {
+        let answers = try await fleet(12)
+        for index in 0..<12 { stack.store.removeUser("user-\(index)") }
+        let found = await failure { () async throws(AuthFailure) in try await refresh(answers[0]) }
+        #expect(found == .unavailable(.dependency))
+    }
+
+    @Test("a table that is not there is a disappearance once two users were signed in", arguments: [1, 2])
+    func missingTable(users: Int) async throws {
+        _ = try await fleet(users)
+        stack.store.setTableMissing(true)
+        stack.faults.fail(before: .sightings, .misconfigured)
+        stack.clock.advance(by: .seconds(15))
+        if users == 1 {
+            await #expect(throws: Unavailability.misconfigured) { try await watch().look(every: .seconds(15)) }
+        } else {
+            guard case .disappearance(let found) = try await watch().look(every: .seconds(15)) else {
+                Issue.record("it was not noticed")
+                return
+            }
+            #expect(found.cause == .table)
+        }
+    }
+
+    @Test("a read that fails is no sighting", arguments: Unavailability.allCases)
+    func unavailable(fault: Unavailability) async throws {
+        let answer = try await stack.exchange()
+        stack.store.removeSession(column: "token-of-ada")
+        stack.faults.fail(before: .sightings, fault)
+        stack.clock.advance(by: .seconds(15))
+        await #expect(throws: fault) { try await watch().look(every: .seconds(15)) }
+        let exchange = await failure { () async throws(AuthFailure) in try await stack.exchange() }
+        #expect(exchange == .unavailable(fault))
+        stack.faults.reset()
+        _ = try await refresh(answer)
+    }
+}
