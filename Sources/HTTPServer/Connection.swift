@@ -29,6 +29,8 @@ final class Connection {
     private var parser: RequestParser
     /// The head whose content is being received.
     private var head: RequestHead?
+    /// The content that has been received for it, from its end to its answer.
+    private var body: [UInt8] = []
     private var hasSentContinue = false
     private var output: [UInt8] = []
     private var answerCount = 0
@@ -72,6 +74,7 @@ final class Connection {
     /// The handshake, where TLS is spoken.
     ///
     /// - Returns: whether HTTP may follow.
+    @inline(never)
     private func begin() async throws(SocketError) -> Bool {
         guard let context = server.configuration.certificates?.context else { return true }
         guard let stream = TLSStream(over: socket, context) else { return false }
@@ -91,22 +94,39 @@ final class Connection {
         }
     }
 
+    /// A suspended function keeps room for all that any of its steps may need. So the steps are functions of their own,
+    /// never inlined, and this one holds no message: that is what a connection at rest costs.
     private func exchange() async throws(SocketError) {
         while true {
+            switch nextStep() {
+            case .receive: guard try await receive() else { return }
+            case .answer: guard try await answer() else { return }
+            case .refuse(let refusal): return try await refuse(refusal)
+            }
+        }
+    }
+
+    private enum Step {
+        case receive
+        case answer
+        case refuse(HTTPRefusal)
+    }
+
+    @inline(never)
+    private func nextStep() -> Step {
+        while true {
             switch parser.next() {
-            case .needMore:
-                guard try await receive() else { return }
+            case .needMore: return .receive
             case .head(let head):
                 self.head = head
                 hasSentContinue = false
             case .end(let body):
-                guard let head else { return }
-                self.head = nil
-                guard try await answer(HTTPRequest(head: head, body: body, peer: peer), head) else { return }
+                self.body = body
+                return .answer
             case .failed(let error):
                 server.logger.debug(
                     "request refused", [LogField("http.status", error.status.code), LogField("reason", "\(error)")])
-                return try await refuse(.unacceptable(error))
+                return .refuse(.unacceptable(error))
             }
         }
     }
@@ -114,20 +134,30 @@ final class Connection {
     /// Sends what is due and waits for more.
     ///
     /// - Returns: `false` when nothing more is to come. A request that is cut short is dropped without an answer.
+    @inline(never)
     private func receive() async throws(SocketError) -> Bool {
-        // RFC 9110 §10.1.1: not when content has arrived already.
-        if let head, head.expectsContinue, !hasSentContinue, !parser.hasPendingBytes {
-            hasSentContinue = true
-            output.append(contentsOf: ResponseSerializer.continueHead)
-        }
+        continueIfExpected()
         try await flush()
         enter(nextPhase)
         if phase == .idle, server.isDraining { return false }
-        let scratch = server.scratch
-        let count = if let tls { try await tls.read(into: scratch) } else { try await socket.read(into: scratch) }
+        let buffer = server.scratch
+        let count = if let tls { try await tls.read(into: buffer) } else { try await socket.read(into: buffer) }
         guard count > 0 else { return false }
-        parser.append(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+        append(buffer[..<count])
         return true
+    }
+
+    /// RFC 9110 §10.1.1: not when content has arrived already.
+    @inline(never)
+    private func continueIfExpected() {
+        guard let head, head.expectsContinue, !hasSentContinue, !parser.hasPendingBytes else { return }
+        hasSentContinue = true
+        output.append(contentsOf: ResponseSerializer.continueHead)
+    }
+
+    @inline(never)
+    private func append(_ bytes: Slice<UnsafeMutableRawBufferPointer>) {
+        parser.append(UnsafeRawBufferPointer(rebasing: bytes))
     }
 
     private var nextPhase: Phase {
@@ -137,6 +167,7 @@ final class Connection {
     }
 
     /// Sets a phase's deadline once, however many reads it takes.
+    @inline(never)
     private func enter(_ next: Phase) {
         guard next != phase else { return }
         let isFirstHead = phase == .fresh && next == .head
@@ -151,8 +182,15 @@ final class Connection {
         }
     }
 
+    /// Answers the request that has been received.
+    ///
     /// - Returns: whether the connection goes on.
-    private func answer(_ request: HTTPRequest, _ head: RequestHead) async throws(SocketError) -> Bool {
+    @inline(never)
+    private func answer() async throws(SocketError) -> Bool {
+        guard let head else { return false }
+        let request = HTTPRequest(head: head, body: body, peer: peer)
+        self.head = nil
+        body = []
         phase = .working
         socket.setDeadline(after: nil)
         let response = await server.application.respond(to: request)
@@ -169,12 +207,14 @@ final class Connection {
         return true
     }
 
+    @inline(never)
     private func refuse(_ refusal: HTTPRefusal) async throws(SocketError) {
         write(server.application.refuse(refusal), isHead: false, version: .http11, keeps: false)
         try await flush()
         try await linger()
     }
 
+    @inline(never)
     private func write(_ response: HTTPResponse, isHead: Bool, version: HTTPVersion, keeps: Bool) {
         if output.capacity == 0 { output = server.takeOutput() }
         ResponseSerializer.append(
@@ -185,6 +225,7 @@ final class Connection {
             to: &output)
     }
 
+    @inline(never)
     private func flush() async throws(SocketError) {
         guard !output.isEmpty else { return }
         phase = .working
@@ -196,6 +237,7 @@ final class Connection {
     }
 
     /// Lets the client read the last answer: see `Limits.lingerBytesMax`.
+    @inline(never)
     private func linger() async throws(SocketError) {
         tls?.finishWriting()
         socket.finishWriting()
