@@ -39,6 +39,8 @@ package struct HTTPFields: Sendable {
     }
 
     package var count: Int { entries.count }
+    /// Bytes of heap in use.
+    package var heldBytes: Int { bytes.capacity + entries.capacity * MemoryLayout<Entry>.stride }
     package var isEmpty: Bool { entries.isEmpty }
 
     /// All values of the field joined with ", ", or `nil` when it is absent. Source: RFC 9110 §5.3.

@@ -65,6 +65,11 @@ package struct RequestParser: Sendable {
     /// end the next one's.
     package var hasPendingBytes: Bool { cursor < buffer.count || !body.isEmpty }
 
+    /// Bytes of heap in use for a message that has not ended.
+    package var heldBytes: Int {
+        buffer.capacity + body.capacity + entries.capacity * MemoryLayout<HTTPFields.Entry>.stride
+    }
+
     /// Takes bytes that arrived. They are copied.
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         dropUsedBytes()

@@ -26,6 +26,7 @@ final class Connection {
     private let socket: Socket
     /// Between the socket and HTTP once the handshake is done. Deadlines and the close stay the socket's.
     private var tls: TLSStream?
+    private var hasBegun = false
     private var parser: RequestParser
     /// The head whose content is being received.
     private var head: RequestHead?
@@ -34,6 +35,8 @@ final class Connection {
     private var hasSentContinue = false
     private var output: [UInt8] = []
     private var answerCount = 0
+    /// The part of the loop's waiting bytes that is this connection's.
+    private var countedBytes = 0
     private lazy var peer = socket.peer.host
 
     init(_ socket: Socket, of server: LoopServer) {
@@ -48,21 +51,35 @@ final class Connection {
         socket.close()
     }
 
-    /// Until either side ends it. The socket is closed afterwards.
-    func serve() async {
-        socket.setDeadline(after: server.configuration.headerDeadline)
+    /// How one turn of serving ended.
+    enum Outcome {
+        /// Either side has ended the connection; the socket is closed.
+        case ended
+        /// Nothing came for a while. A suspended task keeps some KiB, so this one ends and `whenWoken` begins another.
+        case rests
+    }
+
+    /// Until either side ends it, or until it rests. Called again once the connection is woken.
+    func serve() async -> Outcome {
         do throws(SocketError) {
-            if try await begin() { try await exchange() }
+            if try await begin() {
+                if try await exchange() == .rests { return .rests }
+            }
         } catch {
             logEnd(error)
         }
         close()
+        count(waitingBytes: 0)
+        return .ended
+    }
+
+    /// Calls `action` once, on the loop, when a connection at rest has to go on: it has bytes, or has come to its end.
+    func whenWoken(_ action: @escaping () -> Void) {
+        socket.whenReadable(action)
     }
 
     /// Answers that there is no room, without reading a request first.
     func turnAway() async {
-        phase = .working
-        socket.setDeadline(after: server.configuration.headerDeadline)
         do throws(SocketError) {
             if try await begin() { try await refuse(.overloaded) }
         } catch {
@@ -71,11 +88,14 @@ final class Connection {
         close()
     }
 
-    /// The handshake, where TLS is spoken.
+    /// The handshake, where TLS is spoken; once.
     ///
     /// - Returns: whether HTTP may follow.
     @inline(never)
     private func begin() async throws(SocketError) -> Bool {
+        if hasBegun { return true }
+        hasBegun = true
+        socket.setDeadline(after: server.configuration.headerDeadline)
         guard let context = server.configuration.certificates?.context else { return true }
         guard let stream = TLSStream(over: socket, context) else { return false }
         do throws(HandshakeError) {
@@ -96,12 +116,23 @@ final class Connection {
 
     /// A suspended function keeps room for all that any of its steps may need. So the steps are functions of their own,
     /// never inlined, and this one holds no message: that is what a connection at rest costs.
-    private func exchange() async throws(SocketError) {
+    private func exchange() async throws(SocketError) -> Outcome {
         while true {
             switch nextStep() {
-            case .receive: guard try await receive() else { return }
-            case .answer: guard try await answer() else { return }
-            case .refuse(let refusal): return try await refuse(refusal)
+            case .receive:
+                switch try await receive() {
+                case .bytes: continue
+                case .noRoom:
+                    try await refuse(.overloaded)
+                    return .ended
+                case .end: return .ended
+                case .nothing: return .rests
+                }
+            case .answer:
+                guard try await answer() else { return .ended }
+            case .refuse(let refusal):
+                try await refuse(refusal)
+                return .ended
             }
         }
     }
@@ -131,20 +162,44 @@ final class Connection {
         }
     }
 
+    private enum Received {
+        case bytes
+        /// The rest of a message may not be waited for: too many bytes of too many clients wait already.
+        case noRoom
+        /// Nothing more is to come. A request that is cut short is dropped without an answer.
+        case end
+        /// Between two requests no byte came for a while.
+        case nothing
+    }
+
     /// Sends what is due and waits for more.
-    ///
-    /// - Returns: `false` when nothing more is to come. A request that is cut short is dropped without an answer.
     @inline(never)
-    private func receive() async throws(SocketError) -> Bool {
+    private func receive() async throws(SocketError) -> Received {
         continueIfExpected()
         try await flush()
         enter(nextPhase)
-        if phase == .idle, server.isDraining { return false }
+        if phase == .idle {
+            if server.isDraining { return .end }
+            let isReady = tls?.hasPendingBytes ?? false
+            if !isReady, await !socket.isReadable(within: server.configuration.timeToRest) { return .nothing }
+        } else if !count(waitingBytes: parser.heldBytes + (head?.fields.heldBytes ?? 0)) {
+            return .noRoom
+        }
         let buffer = server.scratch
         let count = if let tls { try await tls.read(into: buffer) } else { try await socket.read(into: buffer) }
-        guard count > 0 else { return false }
+        guard count > 0 else { return .end }
         append(buffer[..<count])
-        return true
+        return .bytes
+    }
+
+    /// Puts what this connection holds into its loop's sum.
+    ///
+    /// - Returns: whether there is room for it.
+    @discardableResult
+    private func count(waitingBytes held: Int) -> Bool {
+        let counted = max(0, held - Limits.bytesUncounted)
+        defer { countedBytes = counted }
+        return server.count(waitingBytes: counted - countedBytes) || counted == 0
     }
 
     /// RFC 9110 §10.1.1: not when content has arrived already.
@@ -229,10 +284,13 @@ final class Connection {
     private func flush() async throws(SocketError) {
         guard !output.isEmpty else { return }
         phase = .working
-        socket.setDeadline(after: server.configuration.writeDeadline)
         let bytes = output
         output = []
+        let hasRoom = count(waitingBytes: parser.heldBytes + bytes.capacity)
+        // Without room what the kernel takes at once is sent, and nobody may read slowly.
+        socket.setDeadline(after: hasRoom ? server.configuration.writeDeadline : .zero)
         if let tls { try await tls.write(bytes) } else { try await socket.write(bytes) }
+        count(waitingBytes: 0)
         server.giveBack(consume bytes)
     }
 

@@ -41,7 +41,7 @@ package final class HTTPServer: Sendable {
             let part = LoopBound(
                 LoopServer(
                     loop: loop, listener: listener, application: application, configuration: configuration,
-                    count: count, logger: logger),
+                    share: configuration.waitingBytesMax / loops.count, count: count, logger: logger),
                 on: loop)
             parts.withLock { $0.append(part) }
             loop.spawn { await part.value.acceptUntilClosed() }

@@ -16,8 +16,14 @@ package struct HTTPServerConfiguration: Sendable {
     package var idleDeadline: Duration
     /// For one send: a peer that stops reading is given up after it.
     package var writeDeadline: Duration
+    /// After this long without a byte a connection gives its task back: one that is used keeps it, the many that only
+    /// stay open hold none.
+    package var timeToRest: Duration
     /// Connections of the whole process; one more is answered 503.
     package var connectionsMax: Int
+    /// Bytes of the whole process in buffers of connections that wait for the rest of a message, beyond what each may
+    /// hold anyway. Over it such a connection is answered 503.
+    package var waitingBytesMax: Int
     /// With certificates, TLS is spoken and nothing else. The header deadline covers the handshake too.
     package var certificates: TLSCertificates?
     /// For `Date` alone.
@@ -30,7 +36,9 @@ package struct HTTPServerConfiguration: Sendable {
         bodyDeadline: Duration = .seconds(30),
         idleDeadline: Duration = .seconds(75),
         writeDeadline: Duration = .seconds(30),
-        connectionsMax: Int = 8_192,
+        timeToRest: Duration = .seconds(1),
+        connectionsMax: Int = 12_288,
+        waitingBytesMax: Int = 268_435_456,
         certificates: TLSCertificates? = nil,
         clock: any WallClock
     ) {
@@ -40,8 +48,17 @@ package struct HTTPServerConfiguration: Sendable {
         self.bodyDeadline = bodyDeadline
         self.idleDeadline = idleDeadline
         self.writeDeadline = writeDeadline
+        self.timeToRest = timeToRest
         self.connectionsMax = connectionsMax
+        self.waitingBytesMax = waitingBytesMax
         self.certificates = certificates
         self.clock = clock
+    }
+
+    /// What connections hold at most, in bytes of heap, whatever clients send and however slowly they read: what each may
+    /// hold by itself, and the bytes that wait for more.
+    package var connectionBytesMax: Int {
+        let each = Limits.connectionBytes + (certificates == nil ? 0 : Limits.secureConnectionBytes)
+        return connectionsMax * (each + Limits.bytesUncounted) + waitingBytesMax
     }
 }

@@ -20,16 +20,20 @@ final class LoopServer {
     private var connections: [ObjectIdentifier: Connection] = [:]
     private var turnedAwayCount = 0
     private var spareOutputs: [[UInt8]] = []
+    /// Bytes in buffers of connections that wait: see `HTTPServerConfiguration.waitingBytesMax`.
+    private var waitingBytes = 0
+    private let waitingBytesMax: Int
     private var drainWaiters: [UnsafeContinuation<Void, Never>] = []
 
     init(
         loop: EventLoop, listener: Listener, application: any HTTPApplication,
-        configuration: HTTPServerConfiguration, count: ConnectionCount, logger: Logger
+        configuration: HTTPServerConfiguration, share waitingBytesMax: Int, count: ConnectionCount, logger: Logger
     ) {
         self.loop = loop
         self.listener = listener
         self.application = application
         self.configuration = configuration
+        self.waitingBytesMax = waitingBytesMax
         self.count = count
         self.logger = logger
         date = DateCache(clock: configuration.clock)
@@ -46,10 +50,25 @@ final class LoopServer {
     private func admit(_ socket: Socket) {
         let connection = Connection(socket, of: self)
         guard count.enter() else { return turnAway(connection) }
-        start(connection) { [count] connection in
-            await connection.value.serve()
-            count.leave()
+        connections[ObjectIdentifier(connection)] = connection
+        serve(connection)
+    }
+
+    /// A task until the connection ends or rests; another one when it is woken.
+    private func serve(_ connection: Connection) {
+        let bound = LoopBound(connection, on: loop)
+        loop.spawn {
+            let connection = bound.value
+            switch await connection.serve() {
+            case .ended: connection.server.leave(connection)
+            case .rests: connection.whenWoken { connection.server.serve(connection) }
+            }
         }
+    }
+
+    private func leave(_ connection: Connection) {
+        count.leave()
+        remove(connection)
     }
 
     /// Over the limit: a short answer tells the client to come back, as long as few are told at a time.
@@ -59,19 +78,11 @@ final class LoopServer {
             logger.warning("connection limit reached", [LogField("connections.max", configuration.connectionsMax)])
         }
         turnedAwayCount += 1
-        start(connection) { connection in
-            await connection.value.turnAway()
-            connection.value.server.turnedAwayCount -= 1
-        }
-    }
-
-    private func start(
-        _ connection: Connection, _ body: @escaping @Sendable (LoopBound<Connection>) async -> Void
-    ) {
         connections[ObjectIdentifier(connection)] = connection
         let bound = LoopBound(connection, on: loop)
         loop.spawn {
-            await body(bound)
+            await bound.value.turnAway()
+            bound.value.server.turnedAwayCount -= 1
             bound.value.server.remove(bound.value)
         }
     }
@@ -121,6 +132,12 @@ final class LoopServer {
 
     func currentDate() -> [UInt8] {
         date.current()
+    }
+
+    /// - Returns: whether the sum is within the loop's share.
+    func count(waitingBytes change: Int) -> Bool {
+        waitingBytes += change
+        return waitingBytes <= waitingBytesMax
     }
 
     func takeOutput() -> [UInt8] {

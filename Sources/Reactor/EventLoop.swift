@@ -27,6 +27,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var isStopping = false
     var handlers = HandlerTable()
     var timers = TimerHeap()
+    var deadlines = DeadlineWheel()
     var hasDeadlineTick = false
 
     private struct Inbox {

@@ -40,10 +40,4 @@ struct HandlerTable {
         guard index < slots.count, slots[index].generation == UInt32(token >> 32) else { return nil }
         return slots[index].handler
     }
-
-    func forEach(_ body: (any EventHandler) -> Void) {
-        for slot in slots {
-            if let handler = slot.handler { body(handler) }
-        }
-    }
 }

@@ -10,7 +10,10 @@ enum Limits {
     static let busyTurnsMax = 16
 
     /// How often deadlines of sockets are looked at: they may strike this much late.
-    static let deadlineTick = Duration.milliseconds(200)
+    static let deadlineTickNanoseconds: UInt64 = 200_000_000
+
+    /// Ticks that the deadlines of sockets are kept apart for: 12.8 s. One further off is looked at and put off again.
+    static let deadlineTicks = 64
 
     /// Pending connections of a listener; the kernel cuts it to net.core.somaxconn.
     static let acceptBacklog: Int32 = 1_024

@@ -18,7 +18,13 @@ package final class Socket: EventHandler, @unchecked Sendable {
     private var failure: SocketError?
     private var reader: UnsafeContinuation<Void, Never>?
     private var writer: UnsafeContinuation<Void, Never>?
+    /// Called instead of a reader's resumption, once.
+    private var onReadable: (() -> Void)?
     private var deadline: MonotonicInstant?
+    /// Until then the reader waits for its first byte.
+    private var patience: MonotonicInstant?
+    /// When the loop looks at both next.
+    private var nextLook: DeadlineWheel.Tick?
 
     /// Takes the descriptor over, also when it throws.
     init(_ descriptor: Int32, peer: SocketAddress, on loop: EventLoop) throws(ReactorError) {
@@ -62,6 +68,29 @@ package final class Socket: EventHandler, @unchecked Sendable {
             case .mustWait: await withUnsafeContinuation { parkWriter($0) }
             }
         }
+    }
+
+    // MARK: At rest
+
+    /// Waits for something to read, an end or the deadline, but not much longer than `limit`.
+    ///
+    /// - Returns: `false` when nothing of it came within the limit.
+    package func isReadable(within limit: Duration) async -> Bool {
+        loop.assertCurrent()
+        if mayRead || failure != nil { return true }
+        patience = .now() + limit
+        look(at: patience)
+        await withUnsafeContinuation { parkReader($0) }
+        patience = nil
+        return mayRead || failure != nil
+    }
+
+    /// Calls `action` on the loop once there is something to read, an end or the deadline: for whoever waits long
+    /// enough to make a waiting task too dear.
+    package func whenReadable(_ action: @escaping () -> Void) {
+        loop.assertCurrent()
+        if mayRead || failure != nil { return action() }
+        onReadable = action
     }
 
     // MARK: For a layer that moves the bytes itself
@@ -131,11 +160,11 @@ package final class Socket: EventHandler, @unchecked Sendable {
         writer = continuation
     }
 
-    /// `nil` clears it. Strikes up to `Limits.deadlineTick` late.
+    /// `nil` clears it. Strikes up to `Limits.deadlineTickNanoseconds` late.
     package func setDeadline(after limit: Duration?) {
         loop.assertCurrent()
         deadline = limit.map { .now() + $0 }
-        if deadline != nil { loop.keepDeadlineTick() }
+        look(at: deadline)
     }
 
     /// Tells the peer that nothing more comes; reading goes on.
@@ -160,7 +189,7 @@ package final class Socket: EventHandler, @unchecked Sendable {
         if events & (CL_RDHUP | CL_HUP | CL_ERR) != 0 { peerHasFinished = true }
         if events & (CL_IN | CL_RDHUP | CL_HUP | CL_ERR) != 0 {
             mayRead = true
-            resume(&reader)
+            resumeReader()
         }
         if events & (CL_OUT | CL_HUP | CL_ERR) != 0 {
             mayWrite = true
@@ -168,18 +197,33 @@ package final class Socket: EventHandler, @unchecked Sendable {
         }
     }
 
-    /// Says whether a deadline is still ahead.
-    func checkDeadline(at now: MonotonicInstant) -> Bool {
-        guard let deadline else { return false }
-        guard deadline <= now else { return true }
-        self.deadline = nil
-        end(with: .timedOut)
-        return false
+    /// Has the loop look at the latest at `instant`. A look that comes earlier is not called off, it asks for the next.
+    private func look(at instant: MonotonicInstant?) {
+        guard let instant else { return }
+        if let nextLook, nextLook <= DeadlineWheel.tick(of: instant) { return }
+        nextLook = loop.deadlines.add(token, at: instant)
+        loop.keepDeadlineTick()
+    }
+
+    /// The look that was asked for.
+    func checkDeadline(at tick: DeadlineWheel.Tick, _ now: MonotonicInstant) {
+        // One that an earlier one has taken the place of.
+        guard tick == nextLook else { return }
+        nextLook = nil
+        if let deadline, deadline <= now {
+            self.deadline = nil
+            return end(with: .timedOut)
+        }
+        if let patience, patience <= now {
+            self.patience = nil
+            resumeReader()
+        }
+        look(at: [deadline, patience].compactMap(\.self).min())
     }
 
     private func end(with error: SocketError) {
         if failure == nil { failure = error }
-        resume(&reader)
+        resumeReader()
         resume(&writer)
     }
 
@@ -187,6 +231,13 @@ package final class Socket: EventHandler, @unchecked Sendable {
         let error: SocketError = reason == ECONNRESET || reason == EPIPE ? .reset : .failed(reason)
         if failure == nil { failure = error }
         return error
+    }
+
+    private func resumeReader() {
+        resume(&reader)
+        let action = onReadable
+        onReadable = nil
+        action?()
     }
 
     private func resume(_ waiter: inout UnsafeContinuation<Void, Never>?) {
@@ -197,20 +248,18 @@ package final class Socket: EventHandler, @unchecked Sendable {
 }
 
 extension EventLoop {
-    /// Looks at all sockets' deadlines once a tick, as long as one of them has any.
-    ///
-    /// One sweep over some thousand sockets costs less than a timer set and cancelled for each request.
-    func keepDeadlineTick() {
+    /// Looks at deadlines once a tick, as long as any is ahead.
+    fileprivate func keepDeadlineTick() {
         guard !hasDeadlineTick else { return }
         hasDeadlineTick = true
-        _ = schedule(after: Limits.deadlineTick) { [self] in
+        let timer = LoopTimer(at: DeadlineWheel.nextTick(after: .now())) { [self] in
             hasDeadlineTick = false
             let now = MonotonicInstant.now()
-            var anyAhead = false
-            handlers.forEach { handler in
-                if let socket = handler as? Socket, socket.checkDeadline(at: now) { anyAhead = true }
+            for look in deadlines.takeDue(at: now) {
+                (handlers.handler(for: look.token) as? Socket)?.checkDeadline(at: look.tick, now)
             }
-            if anyAhead { keepDeadlineTick() }
+            if !deadlines.isEmpty { keepDeadlineTick() }
         }
+        timers.push(timer)
     }
 }

@@ -54,6 +54,9 @@ package final class TLSStream {
         }
     }
 
+    /// Whether bytes were taken from the socket that `read` has not handed out.
+    package var hasPendingBytes: Bool { SSL_has_pending(ssl) == 1 }
+
     /// Reads what is there, at least one byte.
     ///
     /// - Returns: the number of bytes, 0 once the peer has finished.

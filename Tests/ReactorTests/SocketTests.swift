@@ -158,7 +158,7 @@ struct SocketTests {
             }
         } client: { port in
             let client = BlockingClient(port: port)
-            usleep(400_000)
+            usleep(2_000_000)
             _ = client.receive(1)
         }
         #expect(error == .timedOut)
