@@ -5,6 +5,9 @@ package import TLS
 
 /// Where a server listens and what a connection may cost. The defaults are the product's.
 package struct HTTPServerConfiguration: Sendable {
+    /// Ten thousand clients that stay connected, and some more.
+    package static let usualConnectionsMax = 12_288
+
     /// Port 0 takes a free one.
     package var address: SocketAddress
     package var limits: HTTPLimits
@@ -37,7 +40,7 @@ package struct HTTPServerConfiguration: Sendable {
         idleDeadline: Duration = .seconds(75),
         writeDeadline: Duration = .seconds(30),
         timeToRest: Duration = .seconds(1),
-        connectionsMax: Int = 12_288,
+        connectionsMax: Int = usualConnectionsMax,
         waitingBytesMax: Int = 268_435_456,
         certificates: TLSCertificates? = nil,
         clock: any WallClock

@@ -141,7 +141,7 @@ def measure_heap(binary, preload, connections):
             idle = [connect() for _ in range(connections)]
             for other in idle:
                 ask(other)
-            time.sleep(1)
+            time.sleep(3)  # until they rest
             after, resident_after = counts(), resident()
             print(f"heap per connection at rest: {(after[2] - before[2]) / connections:.0f} bytes in blocks, "
                   f"{(resident_after - resident_before) / connections:.0f} bytes of memory ({connections} connections)")

@@ -21,4 +21,16 @@ enum Limits {
 
     /// Lines of `sessions list`: what a terminal still shows, and a bounded read.
     static let sessionsListedMax = 1_000
+
+    /// Connections of the process at least, however few descriptors there are.
+    static let connectionsMin = 16
+
+    /// Descriptors that are no client's: databases, listeners, loops, files and the spare of each listener.
+    static let descriptorsReserved = 128
+
+    /// Below this many descriptors a server is told to be short of them: a shell's usual limit.
+    static let descriptorsWanted = 1_024
+
+    /// Bytes of memory beside the connections: the program, libcrypto, keys, database connections, prepared answers.
+    static let otherBytesMax = 64 << 20
 }

@@ -73,12 +73,27 @@ struct ServerProcess {
             throw .setting(error)
         }
         let application = SwitchedApplication(StartingAPI(clock: clock, random: SystemRandom()))
+        let capacity = Capacity.ofProcess()
+        let configuration = HTTPServerConfiguration(
+            address: listen, connectionsMax: capacity.connectionsMax, certificates: reloads.certificates,
+            clock: SystemClock())
+        Self.announce(capacity, bytesMax: configuration.connectionBytesMax + Limits.otherBytesMax, logger)
         let server = HTTPServer(
-            loops: loops.all, application: application,
-            configuration: HTTPServerConfiguration(
-                address: listen, certificates: reloads.certificates, clock: SystemClock()),
-            logger: logger)
+            loops: loops.all, application: application, configuration: configuration, logger: logger)
         return Parts(loops: loops, server: server, application: application, issuer: issuer, reloads: reloads)
+    }
+
+    private static func announce(_ capacity: Capacity, bytesMax: Int, _ logger: Logger) {
+        let fields = [
+            LogField("connections.max", capacity.connectionsMax), LogField("descriptors.max", capacity.descriptors),
+            LogField("memory.max.bytes", bytesMax),
+        ]
+        logger.info("bounds", fields)
+        if capacity.isShortOfDescriptors { logger.warning("few descriptors: raise the limit (ulimit -n)", fields) }
+        if let limit = capacity.memoryMax, limit < bytesMax {
+            logger.warning(
+                "clients can take more memory than there is", fields + [LogField("memory.limit.bytes", limit)])
+        }
     }
 
     /// Listens first, answers "starting", and turns to the product once everything is there.
