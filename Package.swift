@@ -138,7 +138,7 @@ let package = Package(
             hasFixtures: true),
         tests(
             of: "SallyportServer",
-            ["AuthTesting", "AuthDomain", "AuthStore", "Reactor", "Telemetry", "JSON", "Primitives"]),
+            ["AuthTesting", "AuthAPI", "AuthDomain", "AuthStore", "Reactor", "Telemetry", "JSON", "Primitives"]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["AuthTesting", "SallyportServer", "JOSE", "Crypto", "JSON", "Primitives"],

@@ -44,7 +44,7 @@ package struct RequestTranscript: Equatable {
                     guard let ended = head else { return }
                     messages.append(
                         Message(
-                            request: HTTPRequest(head: ended, body: body, peer: ""),
+                            request: HTTPRequest(head: ended, body: body, peer: .unspecified),
                             keepsConnection: ended.keepsConnection, expectsContinue: ended.expectsContinue))
                     ends.append(handedOver)
                     head = nil

@@ -5,17 +5,21 @@ import Telemetry
 
 /// The product's HTTP interface: routes, and around each of them the steps that every request goes through.
 ///
-/// In order: request id, route, access, content type, the endpoint, the answer's common fields, one log line. Endpoints
+/// In order: request id, client address, preflight, route, room and rate, access, content type, the endpoint, the answer's common fields, one log line. Endpoints
 /// throw `APIFailure` and nothing else, so that every refusal has the one shape of contract section 5.
 package struct AuthAPI: HTTPApplication {
     package let table: RouteTable
     private let services: APIServices
+    private let admission: Admission
     private let writer: FailureWriter
     private let monotonic: (@Sendable () -> Duration)?
 
     /// - Parameter monotonic: a clock that never goes back, for the duration in the log line; `nil` leaves it out.
-    package init(services: APIServices, monotonic: (@Sendable () -> Duration)? = nil) {
+    package init(
+        services: APIServices, admission: Admission = Admission(), monotonic: (@Sendable () -> Duration)? = nil
+    ) {
         self.services = services
+        self.admission = admission
         self.monotonic = monotonic
         table = RouteTable(services)
         writer = FailureWriter(clock: services.clock, random: services.random)
@@ -24,21 +28,31 @@ package struct AuthAPI: HTTPApplication {
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         let start = monotonic?()
         let id = RequestID(random: services.random)
+        let client = admission.proxies.client(of: request)
         var route: Route?
         var response: HTTPResponse
         var code: APIErrorCode?
         do throws(APIFailure) {
-            let (matched, parameters) = try match(request)
-            route = matched
-            response = try await answer(matched, APIRequest(http: request, parameters: parameters, id: id))
+            if let preflight = admission.origins.preflight(request) {
+                response = preflight
+            } else {
+                let match = table.match(request)
+                if case .found(let matched, _) = match { route = matched }
+                try admission.admit(request, to: route, from: client)
+                let (matched, parameters) = try found(match)
+                response = try await answer(matched, APIRequest(http: request, parameters: parameters, id: id))
+            }
         } catch {
             response = writer.response(error, to: route?.credentialPlace ?? .authorization, requestID: id)
             code = error.code
+            if let shortage = error.shortage { count(shortage) }
         }
         response.complete(id)
+        admission.origins.mark(&response, to: request)
+        admission.warnOfProxy(request, services.logger)
         let duration = start.flatMap { start in monotonic.map { $0() - start } }
         count(request, route, response, code, duration)
-        log(request, route, response, code, id, duration)
+        log(request, from: client, route, response, code, id, duration)
         return response
     }
 
@@ -47,6 +61,7 @@ package struct AuthAPI: HTTPApplication {
         let failure = APIFailure(translating: refusal)
         var response = writer.response(failure, to: .authorization, requestID: id)
         response.closesConnection = true
+        if let shortage = failure.shortage { count(shortage) }
         response.complete(id)
         var fields = [
             LogField("http.status", response.status.code), LogField("request.id", id.description),
@@ -57,8 +72,8 @@ package struct AuthAPI: HTTPApplication {
         return response
     }
 
-    private func match(_ request: HTTPRequest) throws(APIFailure) -> (Route, RouteParameters) {
-        switch table.match(request) {
+    private func found(_ match: RouteMatcher<Route>.Match) throws(APIFailure) -> (Route, RouteParameters) {
+        switch match {
         case .found(let route, let parameters): return (route, parameters)
         case .notFound: throw APIFailure(.notFound)
         case .methodNotAllowed(let allowed):
@@ -115,14 +130,20 @@ extension AuthAPI {
         if let code { services.metrics.add(to: APIMetrics.refusals, [("reason", code.row.reason)]) }
     }
 
+    private func count(_ shortage: Shortage) {
+        services.metrics.add(to: APIMetrics.turnedAway, [("cause", shortage.rawValue)])
+    }
+
     /// One line per request.
     private func log(
-        _ request: HTTPRequest, _ route: Route?, _ response: HTTPResponse, _ code: APIErrorCode?, _ id: RequestID,
+        _ request: HTTPRequest, from client: IPAddress, _ route: Route?, _ response: HTTPResponse,
+        _ code: APIErrorCode?, _ id: RequestID,
         _ duration: Duration?
     ) {
         var fields = [
             LogField("http.method", method(of: request)), LogField("http.route", route?.pattern.text ?? "none"),
             LogField("http.status", response.status.code), LogField("request.id", id.description),
+            LogField("client.address", client.description),
         ]
         if let trace = request.fields["traceparent"].flatMap({ TraceParent($0) }) {
             fields += [LogField("trace.id", trace.traceID), LogField("span.id", trace.spanID)]

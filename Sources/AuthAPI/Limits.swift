@@ -10,6 +10,22 @@ enum Limits {
 
     /// Seconds of `Retry-After`, spread by chance so that the clients of one outage do not come back as one.
     static let retryAfterSeconds: ClosedRange<Int64> = 1...5
+    /// A client that waits longer than this would look dead to its user.
+    static let retryAfterSecondsMax: Int64 = 30
+
+    /// Requests of one event loop that are begun and not answered: of a loop, since that is what they wait for. A refresh
+    /// costs it about a millisecond of signing, so the last of so many waits a second, and one more would wait longer
+    /// than its client does. The signer and the database's pool have their own bounds below it.
+    static let concurrentRequestsMax = 1_024
+
+    /// Buckets of each half of a table (`BucketTable`); there are three tables: addresses, blocks of IPv6 addresses, device
+    /// sessions. With all six halves full they take some 16 MiB, and no more ever.
+    static let bucketsMax = 32_768
+    /// Networks of 64 bits that may be at their limit in one IPv6 block of 48 bits, of the 65 536 that it has.
+    static let networksPerBlock = 16
+
+    /// How long a browser may go on without asking again. A page's own requests are judged anew each time.
+    static let preflightAge = Duration.hours(2)
 
     /// How long shared caches may keep the key set: well below the time that a key is published before it signs.
     static let keySetAge = Duration.minutes(5)

@@ -7,16 +7,17 @@ import Telemetry
 package struct StartingAPI: HTTPApplication {
     private let writer: FailureWriter
     private let random: any RandomSource
+    private let origins: CrossOriginPolicy
 
-    package init(clock: any WallClock, random: any RandomSource) {
+    package init(origins: CrossOriginPolicy = CrossOriginPolicy(), clock: any WallClock, random: any RandomSource) {
         writer = FailureWriter(clock: clock, random: random)
         self.random = random
+        self.origins = origins
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
-        if request.target.path != ShowLiveness.path { return failure(APIFailure(.unavailable(.starting))) }
-        var response = ShowLiveness.answer
-        response.complete(RequestID(random: random))
+        var response = answer(request)
+        origins.mark(&response, to: request)
         return response
     }
 
@@ -24,6 +25,18 @@ package struct StartingAPI: HTTPApplication {
         var response = failure(APIFailure(translating: refusal))
         response.closesConnection = true
         return response
+    }
+
+    private func answer(_ request: HTTPRequest) -> HTTPResponse {
+        guard var response = origins.preflight(request) ?? alive(request) else {
+            return failure(APIFailure(.unavailable(.starting)))
+        }
+        response.complete(RequestID(random: random))
+        return response
+    }
+
+    private func alive(_ request: HTTPRequest) -> HTTPResponse? {
+        request.target.path == ShowLiveness.path ? ShowLiveness.answer : nil
     }
 
     private func failure(_ failure: APIFailure) -> HTTPResponse {

@@ -7,12 +7,14 @@ package struct HTTPRequest: Sendable {
     package var version: HTTPVersion
     package var fields: HTTPFields
     package var body: [UInt8]
-    /// The client's address as text, filled in by the connection's driver. Not taken from any field.
-    package var peer: String
+    /// The address at the other end of the connection, filled in by its driver. Not taken from any field.
+    package var peer: IPAddress
+    /// How many requests its event loop has begun and not answered yet, this one included; filled in by the driver.
+    package var concurrency = 1
 
     package init(
         method: HTTPMethod, target: RequestTarget, version: HTTPVersion = .http11, fields: HTTPFields = [:],
-        body: [UInt8] = [], peer: String = ""
+        body: [UInt8] = [], peer: IPAddress = .unspecified
     ) {
         self.method = method
         self.target = target
@@ -22,7 +24,7 @@ package struct HTTPRequest: Sendable {
         self.peer = peer
     }
 
-    package init(head: RequestHead, body: [UInt8], peer: String) {
+    package init(head: RequestHead, body: [UInt8], peer: IPAddress) {
         self.init(
             method: head.method, target: head.target, version: head.version, fields: head.fields, body: body,
             peer: peer)

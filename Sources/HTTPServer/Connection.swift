@@ -1,4 +1,5 @@
 import HTTP
+import Primitives
 import Reactor
 import TLS
 import Telemetry
@@ -37,7 +38,7 @@ final class Connection {
     private var answerCount = 0
     /// The part of the loop's waiting bytes that is this connection's.
     private var countedBytes = 0
-    private lazy var peer = socket.peer.host
+    private lazy var peer = socket.peer.ipAddress
 
     init(_ socket: Socket, of server: LoopServer) {
         self.socket = socket
@@ -108,7 +109,7 @@ final class Connection {
             case .plainRequest: try await refuse(.unacceptable(.malformed(.requestLine)))
             case .refused(let reason):
                 server.logger.debug(
-                    "handshake refused", [LogField("reason", reason), LogField("client.address", peer)])
+                    "handshake refused", [LogField("reason", reason), LogField("client.address", peer.description)])
             }
             return false
         }
@@ -243,12 +244,14 @@ final class Connection {
     @inline(never)
     private func answer() async throws(SocketError) -> Bool {
         guard let head else { return false }
-        let request = HTTPRequest(head: head, body: body, peer: peer)
+        var request = HTTPRequest(head: head, body: body, peer: peer)
         self.head = nil
         body = []
         phase = .working
         socket.setDeadline(after: nil)
+        request.concurrency = server.beginAnswer()
         let response = await server.application.respond(to: request)
+        server.endAnswer()
         let keeps = head.keepsConnection && !response.closesConnection && !server.isDraining
         write(response, isHead: request.method == .head, version: request.version, keeps: keeps)
         answerCount += 1
@@ -309,6 +312,7 @@ final class Connection {
     }
 
     private func logEnd(_ error: SocketError) {
-        server.logger.debug("connection ended", [LogField("reason", "\(error)"), LogField("client.address", peer)])
+        server.logger.debug(
+            "connection ended", [LogField("reason", "\(error)"), LogField("client.address", peer.description)])
     }
 }

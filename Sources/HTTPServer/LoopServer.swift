@@ -19,6 +19,7 @@ final class LoopServer {
     private var date: DateCache
     private var connections: [ObjectIdentifier: Connection] = [:]
     private var turnedAwayCount = 0
+    private var answersInWork = 0
     private var spareOutputs: [[UInt8]] = []
     /// Bytes in buffers of connections that wait: see `HTTPServerConfiguration.waitingBytesMax`.
     private var waitingBytes = 0
@@ -138,6 +139,16 @@ final class LoopServer {
     func count(waitingBytes change: Int) -> Bool {
         waitingBytes += change
         return waitingBytes <= waitingBytesMax
+    }
+
+    /// - Returns: the answers that this loop works on, the new one included; each needs its `endAnswer`.
+    func beginAnswer() -> Int {
+        answersInWork += 1
+        return answersInWork
+    }
+
+    func endAnswer() {
+        answersInWork -= 1
     }
 
     func takeOutput() -> [UInt8] {

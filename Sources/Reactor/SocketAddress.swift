@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+package import Primitives
 
 /// An IPv4 or IPv6 address with a port: `127.0.0.1:8080`, `[::1]:8080`.
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
@@ -66,7 +67,15 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address without its port, as a log line or a limiter names it.
+    /// The address without its port.
+    package var ipAddress: IPAddress {
+        let halves = stride(from: 0, to: bytes.count, by: 8).map { start in
+            bytes[start..<min(start + 8, bytes.count)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        }
+        return family == .ipv4 ? IPAddress(ipv4: UInt32(halves[0])) : IPAddress(high: halves[0], low: halves[1])
+    }
+
+    /// The address without its port, as text.
     package var host: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         _ = inet_ntop(addressFamily, bytes, &text, socklen_t(text.count))

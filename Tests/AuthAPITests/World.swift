@@ -23,11 +23,15 @@ struct World {
     let readiness = StaticReadiness()
     let log = LogRecord()
     let policy: AuthPolicy
+    /// What the limiter takes for the time since some instant.
+    let elapsed = Locked(Duration.hours(5))
+    let metrics = Metrics()
     let api: AuthAPI
 
     init(
         gate: VerifiedGate.Mode = .scopes, verdictPolicy: VerdictPolicy = .careful,
-        keyring: Keyring? = FixedKeys.keyring
+        keyring: Keyring? = FixedKeys.keyring, proxies: [String] = [], origins: [String] = [],
+        rates: RateLimits? = nil, concurrencyMax: Int? = nil
     ) {
         store = MemoryStore(faults: faults)
         keys = FixedKeyring(keyring, faults: faults)
@@ -38,20 +42,25 @@ struct World {
             windows: RotationWindows(replay: .days(7), concurrency: .seconds(10)), offlineWrite: .days(7),
             verdictPolicy: verdictPolicy)
         let random = SeededRandom()
-        let access = AccessGate(policy: policy, store: store, keys: keys, clock: clock)
+        let limiter = rates.map { [elapsed] in RateLimiter($0) { elapsed.withLock { $0 } } }
+        let throttle: any SessionThrottle = limiter ?? NoThrottle() as any SessionThrottle
+        let access = AccessGate(policy: policy, store: store, keys: keys, clock: clock, throttle: throttle)
         let tokens = TokenService(
             policy: policy, store: store, identities: store, keys: keys, signer: InlineSigner(faults: faults),
             sealing: FixedKeys.sealing(),
             sessionTokens: SessionTokenReader(
                 secrets: [Secret(Array(Self.sessionSecret.utf8))], allowsUnsigned: false),
-            lookup: .plain, clock: clock, random: random)
+            lookup: .plain, clock: clock, random: random, throttle: throttle)
         api = AuthAPI(
             services: APIServices(
                 tokens: tokens,
                 devices: DeviceService(store: store, sessions: store, gate: access, clock: clock),
                 gate: access, keys: keys, readiness: readiness, policy: policy, clock: clock, random: random,
                 logger: Logger(level: .debug, clock: clock, sink: log),
-                version: ServerVersion(version: "1.2.3")),
+                version: ServerVersion(version: "1.2.3"), metrics: metrics),
+            admission: Admission(
+                proxies: TrustedProxies(proxies.compactMap { CIDR($0) }), origins: CrossOriginPolicy(origins),
+                limiter: limiter, concurrencyMax: concurrencyMax),
             monotonic: { .microseconds(7) })
         store.putUser("user-1")
     }
@@ -61,15 +70,17 @@ struct World {
 extension World {
     /// - Returns: what the server's connection would answer: the parser's own refusals too.
     func send(
-        _ method: String, _ target: String, _ fields: [String] = [], body: String? = nil
+        _ method: String, _ target: String, _ fields: [String] = [], body: String? = nil,
+        peer: String = "192.0.2.1", concurrency: Int = 1
     ) async throws -> Reply {
         var head = ["\(method) \(target) HTTP/1.1", "Host: auth.example.com"] + fields
         let content = Array((body ?? "").utf8)
         if body != nil { head.append("Content-Length: \(content.count)") }
-        return try await send(Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8) + content)
+        return try await send(
+            Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8) + content, peer: peer, concurrency: concurrency)
     }
 
-    func send(_ bytes: [UInt8]) async throws -> Reply {
+    func send(_ bytes: [UInt8], peer: String = "192.0.2.1", concurrency: Int = 1) async throws -> Reply {
         var parser = RequestParser()
         parser.append(bytes)
         var head: RequestHead?
@@ -77,7 +88,9 @@ extension World {
             switch parser.next() {
             case .head(let next): head = next
             case .end(let body):
-                let request = HTTPRequest(head: try #require(head), body: body, peer: "192.0.2.1")
+                var request = HTTPRequest(
+                    head: try #require(head), body: body, peer: try #require(IPAddress(peer)))
+                request.concurrency = concurrency
                 return Reply(await api.respond(to: request))
             case .failed(let error): return Reply(api.refuse(.unacceptable(error)))
             case .needMore:

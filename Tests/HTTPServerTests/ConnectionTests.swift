@@ -1,3 +1,4 @@
+import Glibc
 import HTTP
 import HTTPServer
 import Primitives
@@ -43,13 +44,52 @@ struct ConnectionTests {
 
     @Test("the application sees the client's address")
     func peer() async throws {
-        let application = ClosureApplication { text($0.peer) }
+        let application = ClosureApplication { text($0.peer.description) }
         try await TestServer.run(application) { server in
             let body = await server.client { client in
                 client.send("GET / HTTP/1.1\r\nHost: a.example\r\nX-Forwarded-For: 10.0.0.1\r\n\r\n")
                 return client.receive(1)?.first?.body
             }
             #expect(body == Array("127.0.0.1".utf8))
+        }
+    }
+
+    @Test("the application knows how many requests its loop works on, this one included")
+    func concurrency() async throws {
+        let gate = Locked<[UnsafeContinuation<Void, Never>]>([])
+        let application = ClosureApplication { request in
+            let count = text(String(request.concurrency))
+            if request.target.path == "/wait" {
+                await withUnsafeContinuation { waiter in gate.withLock { $0.append(waiter) } }
+            } else if request.target.path == "/open" {
+                for waiter in gate.withLock({ waiters in
+                    defer { waiters = [] }
+                    return waiters
+                }) {
+                    waiter.resume()
+                }
+            }
+            return count
+        }
+        try await TestServer.run(application) { server in
+            let port = server.port
+            let counts = await onThread {
+                let waiting = (0..<3).map { _ in
+                    let client = BlockingClient(port: port)
+                    client.send("GET /wait HTTP/1.1\r\nHost: a.example\r\n\r\n")
+                    return client
+                }
+                while gate.withLock({ $0.count }) < 3 { usleep(1_000) }
+                func body(_ client: BlockingClient) -> String { client.receive(1)?.first.map { latin1($0.body) } ?? "" }
+                let last = BlockingClient(port: port)
+                last.send("GET /open HTTP/1.1\r\nHost: a.example\r\n\r\n")
+                let fourth = body(last)
+                let firsts = waiting.map { body($0) }.sorted()
+                let later = BlockingClient(port: port)
+                later.send("GET /now HTTP/1.1\r\nHost: a.example\r\n\r\n")
+                return [fourth, firsts.joined(separator: " "), body(later)]
+            }
+            #expect(counts == ["4", "1 2 3", "1"])
         }
     }
 

@@ -1,4 +1,5 @@
 import HTTP
+import Primitives
 
 /// What a parser makes of some bytes, as a transcript that can be compared.
 enum ParserHarness {
@@ -34,7 +35,7 @@ enum ParserHarness {
                     head = next
                 case .end(let body):
                     guard let ended = head else { break events }
-                    transcript.requests.append(HTTPRequest(head: ended, body: body, peer: ""))
+                    transcript.requests.append(HTTPRequest(head: ended, body: body, peer: .unspecified))
                     transcript.keepsConnection.append(ended.keepsConnection)
                     transcript.expectsContinue.append(ended.expectsContinue)
                     head = nil

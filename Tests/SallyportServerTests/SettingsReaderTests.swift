@@ -1,3 +1,4 @@
+import AuthAPI
 import AuthDomain
 import AuthStore
 import Primitives
@@ -39,6 +40,36 @@ struct SettingsReaderTests {
             ),
             "SALLYPORT_TLS_CERT_FILE": (["/etc/tls/certificate.pem"], ["a\0b"]),
             "SALLYPORT_TLS_KEY_FILE": (["key.pem"], ["a\0b"]),
+            "SALLYPORT_TRUSTED_PROXIES": (
+                ["10.0.0.0/8", "127.0.0.1, ::1,fd00::/8", "0.0.0.0/0", "192.168.1.10/16"],
+                [
+                    "10.0.0.0/33", "proxy.internal", "*", "10.0.0.1:80", "10.0.0.0/8,", "10.0.0.0/8 192.168.0.0/16",
+                    "[::1]",
+                ]
+            ),
+            "SALLYPORT_TRUSTED_ORIGINS": (
+                [
+                    "https://app.example.com", "http://localhost:5173, https://127.0.0.1:8443", "http://[::1]:3000",
+                    "myapp://", "capacitor://localhost", "https://a.example,https://b.example",
+                    "https://xn--grn-hoa.example",
+                ],
+                [
+                    "*", "null", "app.example.org", "https://", "https://app.example.com/",
+                    "https://app.example.com/path",
+                    "https://App.example.com", "HTTPS://app.example.com", "https://app.example.com:443", "http://a:80",
+                    "https://app.example.com:", "https://app.example.com:0", "https://app.example.com:08443",
+                    "https://app.example.com:65536", "https://*.example.com", "https://user@app.example.com",
+                    "https://app.example.com?x", "https://grün.example", "https://a.example,", "myapp:", "1app://",
+                    "https://[::1", "https://[::G]", "https://a b",
+                ]
+            ),
+            "SALLYPORT_RATE_LIMIT": (
+                ["off", "address=1", "session=1000000", "address=6000,session=600", "session=off , address=5"],
+                [
+                    "on", "6000", "address", "address=", "address=0", "address=-1", "address=1000001", "address=1.5",
+                    "address=5,address=6", "user=5", "off,address=5", "address=off=5", "address=5;session=6",
+                ]
+            ),
             "SALLYPORT_WORKERS": (["1", "64"], ["0", "65", "-1", "two", "1.5", "one a core"]),
             "SALLYPORT_LOG_LEVEL": (["debug", "info", "warning", "error"], ["Debug", "trace", "none"]),
             "SALLYPORT_RESOURCE_SERVERS": (
@@ -119,6 +150,10 @@ struct SettingsReaderTests {
         let settings = try read([:])
         #expect(settings.listen?.description == "127.0.0.1:8080")
         #expect(settings.workers == nil && settings.logLevel == .info && settings.resourceServers.isEmpty)
+        #expect(settings.trustedProxies.isEmpty && settings.trustedOrigins.isEmpty)
+        #expect(
+            settings.rateLimits
+                == RateLimits(address: RateLimit(perMinute: 6_000), session: RateLimit(perMinute: 600)))
         #expect(settings.accessLifetime == .minutes(30) && settings.refreshLifetime == .days(30))
         #expect(settings.sessionMaxAge == .days(90) && settings.replayWindow == .days(7))
         #expect(settings.concurrencyWindow == .seconds(10) && settings.offlineWrite == .days(7))
@@ -150,6 +185,16 @@ struct SettingsReaderTests {
                 Settings.ResourceServer(id: "api", secretHash: [UInt8](repeating: 0xab, count: 32))
             ])
         #expect(settings.identityColumns == ["session.userId": "user_id", "session.token": "a=b"])
+    }
+
+    @Test("a rate that is not named keeps its default, and off is without a limit")
+    func rates() throws {
+        for (text, address, session) in [
+            ("off", nil, nil), ("address=5", 5, 600), ("session=off", 6_000, nil), ("address=off,session=7", nil, 7),
+        ] as [(String, Int?, Int?)] {
+            let limits = try read(["SALLYPORT_RATE_LIMIT": text]).rateLimits
+            #expect(limits.address?.perMinute == address && limits.session?.perMinute == session, "\(text)")
+        }
     }
 
     @Test("every problem is there at once, in the order of the names")

@@ -11,6 +11,8 @@ enum APIMetrics {
     static let refreshes = Metrics.Name(
         "sallyport_refreshes_total", help: "Refreshes that were answered, by what they did.")
     static let refusals = Metrics.Name("sallyport_refusals_total", help: "Refusals and failures by error_reason.")
+    static let turnedAway = Metrics.Name(
+        "sallyport_turned_away_total", help: "Requests turned away before any work, by what there was too little of.")
     static let keyAge = Metrics.Name(
         "sallyport_signing_key_age_seconds", help: "Age of the key that signs access tokens.")
     static let publishedKeys = Metrics.Name("sallyport_published_keys", help: "Keys of the key set.")

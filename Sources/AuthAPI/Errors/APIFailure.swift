@@ -16,6 +16,10 @@ struct APIFailure: Error {
     /// A sentence of ours in the place of the row's: never text of the client's.
     var sentence: String?
     var allowedMethods: [HTTPMethod] = []
+    /// Of a request that was turned away before any work.
+    var shortage: Shortage?
+    /// How long it takes until the same request may pass, where that is known.
+    var wait: Duration?
     /// Members behind the common ones.
     var members = JSONObject()
 
@@ -41,6 +45,7 @@ struct APIFailure: Error {
         case .refused(let refusal): self.init(verdict: refusal)
         case .unavailable(let cause): self.init(.unavailable(cause))
         case .invalid(let fault): self.init(translating: fault)
+        case .limited(let wait): self.init(.sessionRate, wait: wait)
         case .notFound: self.init(.notFound)
         }
     }
@@ -56,7 +61,7 @@ struct APIFailure: Error {
 
     init(translating refusal: HTTPRefusal) {
         switch refusal {
-        case .overloaded: self.init(.unavailable(.busy))
+        case .overloaded: self.init(.connections)
         case .unacceptable(let error):
             switch error {
             case .malformed: self.init(.malformed)

@@ -19,7 +19,7 @@ struct FailureWriter: Sendable {
         ]
         var fields: HTTPFields = [:]
         if row.hasRetryAfter {
-            let seconds = retryAfterSeconds()
+            let seconds = retryAfterSeconds(failure.wait ?? .zero)
             body["retry_after"] = .integer(seconds)
             fields.append("Retry-After", String(seconds))
         }
@@ -46,9 +46,10 @@ struct FailureWriter: Sendable {
         return challenge + ", max_age=\"\(AuthDomain.Limits.freshProof.wholeSeconds)\""
     }
 
-    private func retryAfterSeconds() -> Int64 {
+    /// Not before the wait is over, and spread behind it.
+    private func retryAfterSeconds(_ wait: Duration) -> Int64 {
         let range = Limits.retryAfterSeconds
         let chance = random.bytes(1).first.map(Int64.init) ?? 0
-        return range.lowerBound + chance % Int64(range.count)
+        return min(wait.wholeSeconds + range.lowerBound + chance % Int64(range.count), Limits.retryAfterSecondsMax)
     }
 }

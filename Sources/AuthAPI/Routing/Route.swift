@@ -19,6 +19,8 @@ package struct Route: Sendable {
     package let credentialPlace: CredentialPlace
     /// Of an answer that is no refusal.
     package let level: Logger.Level
+    /// Known from the path.
+    package let area: PathArea
     let handler: Handler
 
     /// What an endpoint needs to be proved before it runs; the kind of its function says it, so that none can forget.
@@ -44,6 +46,7 @@ package struct Route: Sendable {
         self.operation = operation
         self.method = method
         self.pattern = pattern
+        area = PathArea(pattern.text)
         self.summary = summary
         self.accepts = accepts
         self.inputs = inputs
@@ -72,6 +75,7 @@ package struct Route: Sendable {
             all += [.refused(.tokenMalformed), .refused(.tokenForeign), .refused(.accessExpired)]
             all += [.refused(.accessRevoked)]
         }
+        if area == .auth { all.append(.rejected(.rateLimited)) }
         if !accepts.isEmpty { all.append(.rejected(.mediaTypeUnsupported)) }
         return all
     }

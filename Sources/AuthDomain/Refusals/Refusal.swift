@@ -46,6 +46,8 @@ package enum AuthFailure: Error, Equatable, Sendable {
     case refused(Refusal)
     case unavailable(Unavailability)
     case invalid(RequestFault)
+    /// The device session asks too often; never a verdict.
+    case limited(wait: Duration)
     /// Another user's or nobody's.
     case notFound
 }

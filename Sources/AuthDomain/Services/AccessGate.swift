@@ -8,20 +8,24 @@ package struct AccessGate: Sendable {
     private let store: any SessionStore
     private let keys: any KeyringSource
     private let clock: any WallClock
+    private let throttle: any SessionThrottle
 
     package init(
-        policy: AuthPolicy, store: any SessionStore, keys: any KeyringSource, clock: any WallClock
+        policy: AuthPolicy, store: any SessionStore, keys: any KeyringSource, clock: any WallClock,
+        throttle: any SessionThrottle = NoThrottle()
     ) {
         self.policy = policy
         self.store = store
         self.keys = keys
         self.clock = clock
+        self.throttle = throttle
     }
 
     package func authenticate(_ token: String) async throws(AuthFailure) -> Caller {
         let verified = try await verify(token)
         let deviceID = verified.claims["device_id"]?.stringValue.flatMap { UUID($0) }
         guard let sessionID = verified.claims["sid"]?.stringValue else { throw refused(.tokenMalformed) }
+        try throttle.admit(sessionID)
         let view = try await available { () async throws(Unavailability) in
             try await store.accessView(sessionID: sessionID, deviceID: deviceID)
         }

@@ -21,6 +21,7 @@ extension TokenService {
         let now = clock.now()
         let keyring = try required()
         let (presented, keys) = try await prove(request.token, keyring: keyring, at: now)
+        try throttle.admit(presented.sessionID.description)
         for _ in 0..<Limits.rotationTriesMax {
             let view = try await available { () async throws(Unavailability) in
                 try await store.refreshView(sessionID: presented.sessionID, userID: presented.userID)

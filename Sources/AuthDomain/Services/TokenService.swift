@@ -16,13 +16,14 @@ package struct TokenService: Sendable {
     let lookup: TokenLookup
     let clock: any WallClock
     let random: any RandomSource
+    let throttle: any SessionThrottle
     let mint: TokenMint
 
     package init(
         policy: AuthPolicy, store: any SessionStore, identities: any IdentityWatchStore, keys: any KeyringSource,
         signer: any TokenSigner, sealing: KeyEncryptionKeys, sessionTokens: SessionTokenReader, lookup: TokenLookup,
         clock: any WallClock,
-        random: any RandomSource
+        random: any RandomSource, throttle: any SessionThrottle = NoThrottle()
     ) {
         self.policy = policy
         self.store = store
@@ -33,6 +34,7 @@ package struct TokenService: Sendable {
         self.lookup = lookup
         self.clock = clock
         self.random = random
+        self.throttle = throttle
         mint = TokenMint(policy: policy, signer: signer, random: random)
     }
 

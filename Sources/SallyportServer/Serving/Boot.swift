@@ -17,17 +17,20 @@ struct Boot: Sendable {
     let kind: DeploymentKind
     let loops: Loops
     let clock: any WallClock
+    let throttle: any SessionThrottle
     let logger: Logger
     private let random = SystemRandom()
 
     init(
-        settings: Settings, issuer: Issuer, kind: DeploymentKind, loops: Loops, clock: any WallClock, logger: Logger
+        settings: Settings, issuer: Issuer, kind: DeploymentKind, loops: Loops, clock: any WallClock,
+        throttle: any SessionThrottle, logger: Logger
     ) {
         self.settings = settings
         self.issuer = issuer
         self.kind = kind
         self.loops = loops
         self.clock = clock
+        self.throttle = throttle
         self.logger = logger
     }
 
@@ -125,12 +128,13 @@ struct Boot: Sendable {
     ) throws(Attempt) -> APIServices {
         let policy = settings.policy(issuer: issuer)
         let sealing = try sealing()
-        let gate = AccessGate(policy: policy, store: store, keys: keyring, clock: clock)
+        let gate = AccessGate(policy: policy, store: store, keys: keyring, clock: clock, throttle: throttle)
         return APIServices(
             tokens: TokenService(
                 policy: policy, store: store, identities: store, keys: keyring, signer: BatchSigner(logger: logger),
                 sealing: sealing,
-                sessionTokens: sessionTokens, lookup: settings.tokenLookup, clock: clock, random: random),
+                sessionTokens: sessionTokens, lookup: settings.tokenLookup, clock: clock, random: random,
+                throttle: throttle),
             devices: DeviceService(store: store, sessions: store, gate: gate, clock: clock),
             gate: gate, keys: keyring,
             readiness: readiness,

@@ -51,6 +51,7 @@ struct ServerProcess {
         let loops: Loops
         let server: HTTPServer
         let application: SwitchedApplication
+        let origins: CrossOriginPolicy
         let issuer: Issuer
         let reloads: CertificateReloads
     }
@@ -72,7 +73,8 @@ struct ServerProcess {
         } catch {
             throw .setting(error)
         }
-        let application = SwitchedApplication(StartingAPI(clock: clock, random: SystemRandom()))
+        let origins = CrossOriginPolicy(settings.trustedOrigins)
+        let application = SwitchedApplication(StartingAPI(origins: origins, clock: clock, random: SystemRandom()))
         let capacity = Capacity.ofProcess()
         let configuration = HTTPServerConfiguration(
             address: listen, connectionsMax: capacity.connectionsMax, certificates: reloads.certificates,
@@ -80,7 +82,9 @@ struct ServerProcess {
         Self.announce(capacity, bytesMax: configuration.connectionBytesMax + Limits.otherBytesMax, logger)
         let server = HTTPServer(
             loops: loops.all, application: application, configuration: configuration, logger: logger)
-        return Parts(loops: loops, server: server, application: application, issuer: issuer, reloads: reloads)
+        return Parts(
+            loops: loops, server: server, application: application, origins: origins, issuer: issuer,
+            reloads: reloads)
     }
 
     private static func announce(_ capacity: Capacity, bytesMax: Int, _ logger: Logger) {
@@ -98,8 +102,12 @@ struct ServerProcess {
 
     /// Listens first, answers "starting", and turns to the product once everything is there.
     private func begin(_ parts: Parts, _ clock: any WallClock, _ logger: Logger) {
+        let limiter = RateLimiter(settings.rateLimits, now: monotonicTime)
         let boot = Boot(
-            settings: settings, issuer: parts.issuer, kind: kind, loops: parts.loops, clock: clock, logger: logger)
+            settings: settings, issuer: parts.issuer, kind: kind, loops: parts.loops, clock: clock, throttle: limiter,
+            logger: logger)
+        let admission = Admission(
+            proxies: TrustedProxies(settings.trustedProxies), origins: parts.origins, limiter: limiter)
         let (environment, kind, onReady) = (environment, kind, onReady)
         let (server, application) = (parts.server, parts.application)
         let isSecure = parts.reloads.certificates != nil
@@ -107,7 +115,7 @@ struct ServerProcess {
             do throws(StartFailure) {
                 let address = try await Self.listen(server)
                 let started = try await boot.run()
-                let api = AuthAPI(services: started.services, monotonic: monotonicTime)
+                let api = AuthAPI(services: started.services, admission: admission, monotonic: monotonicTime)
                 if kind == .test, let clock = clock as? VirtualClock {
                     application.become(TestTarget(api: api, clock: clock))
                 } else {

@@ -26,6 +26,18 @@ enum SettingTable {
         Setting(
             "SALLYPORT_TLS_KEY_FILE", nil, "PEM file of the certificate's key, without a pass phrase",
             \.certificateKeyFile, SettingValue.path),
+        Setting(
+            "SALLYPORT_TRUSTED_PROXIES", nil,
+            "addresses and CIDR blocks, a list: only these are believed in Forwarded and X-Forwarded-For",
+            \.trustedProxies, SettingValue.proxies),
+        Setting(
+            "SALLYPORT_TRUSTED_ORIGINS", nil,
+            "web origins that may call /auth/* (CORS), a list: https://app.example.com, myapp://",
+            \.trustedOrigins, SettingValue.origins),
+        Setting(
+            "SALLYPORT_RATE_LIMIT", "address=6000,session=600",
+            "requests a minute at /auth/* of one client address and of one device session; off for no limit",
+            \.rateLimits, RateLimitValue.read),
         Setting("SALLYPORT_WORKERS", "one a core", "event loops", \.workers, SettingValue.workers),
         Setting(
             "SALLYPORT_LOG_LEVEL", "info", "debug, info, warning or error; none shows secrets", \.logLevel,

@@ -141,6 +141,27 @@ enum SettingValue {
         return servers
     }
 
+    static func proxies(_ text: String) throws(SettingFault) -> [CIDR] {
+        var blocks: [CIDR] = []
+        for item in try list(text) {
+            guard let block = CIDR(item) else {
+                throw SettingFault("addresses or CIDR blocks such as 10.0.0.0/8, separated by commas")
+            }
+            blocks.append(block)
+        }
+        return blocks
+    }
+
+    static func origins(_ text: String) throws(SettingFault) -> [String] {
+        let items = try list(text)
+        guard items.allSatisfy(WebOrigin.isValid) else {
+            throw SettingFault(
+                "origins such as https://app.example.com, in lower case and without a path, or schemes such as "
+                    + "myapp://, separated by commas")
+        }
+        return items
+    }
+
     static func columns(_ text: String) throws(SettingFault) -> [String: String] {
         var columns: [String: String] = [:]
         for item in try list(text) {

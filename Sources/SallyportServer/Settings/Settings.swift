@@ -1,3 +1,4 @@
+import AuthAPI
 import AuthDomain
 import AuthStore
 import Primitives
@@ -15,6 +16,10 @@ package struct Settings: Sendable {
     var certificateFile: String?
     var certificateKeyFile: String?
     var workers: Int?
+    var trustedProxies: [CIDR] = []
+    /// As browsers write them, and schemes of apps.
+    var trustedOrigins: [String] = []
+    var rateLimits = RateLimits(address: nil, session: nil)
     var logLevel = Logger.Level.info
 
     var audiences: [String]?
