@@ -13,18 +13,25 @@ package struct HTTPClient: Sendable {
     }
 
     package let port: UInt16
+    /// The last number of the 127.0.0.x that it calls from; `nil`: what the kernel takes.
+    package let source: UInt8?
 
-    package init(port: UInt16) { self.port = port }
+    package init(port: UInt16, source: UInt8? = nil) {
+        self.port = port
+        self.source = source
+    }
 
     /// One request on a connection of its own.
     package func send(
         _ method: String, _ target: String, fields: [(String, String)] = [], body: [UInt8]? = nil
     ) throws -> HTTPAnswer {
-        let connection = try HTTPClientConnection(port: port)
+        let connection = try connect()
         return try connection.send(method, target, fields: fields + [("Connection", "close")], body: body)
     }
 
-    package func connect() throws -> HTTPClientConnection { try HTTPClientConnection(port: port) }
+    package func connect() throws -> HTTPClientConnection {
+        try HTTPClientConnection(port: port, source: source)
+    }
 
     /// Runs blocking calls side by side, each on a thread of its own, started together.
     package static func together<Value: Sendable>(
@@ -52,7 +59,7 @@ package final class HTTPClientConnection {
     private let descriptor: Int32
     private var received: [UInt8] = []
 
-    package init(port: UInt16) throws(HTTPClient.Problem) {
+    package init(port: UInt16, source: UInt8? = nil) throws(HTTPClient.Problem) {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw .notConnected }
         var one: Int32 = 1
@@ -60,19 +67,27 @@ package final class HTTPClientConnection {
         // Beyond every deadline that the server has itself.
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let isConnected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
+        if let source {
+            guard Self.withLoopback(source, port: 0, { bind(descriptor, $0, $1) }) == 0 else { throw .notConnected }
         }
-        guard isConnected else { throw .notConnected }
+        guard Self.withLoopback(1, port: port, { connect(descriptor, $0, $1) }) == 0 else { throw .notConnected }
     }
 
     deinit { close(descriptor) }
+
+    private static func withLoopback(
+        _ last: UInt8, port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = (0x7f00_0000 | UInt32(last)).bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
 
     package func send(
         _ method: String, _ target: String, fields: [(String, String)] = [], body: [UInt8]? = nil

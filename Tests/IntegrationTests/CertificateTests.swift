@@ -5,7 +5,7 @@ import Testing
 @Suite("Certificates of a process", .blocking)
 struct CertificateTests {
     /// `openssl`'s own pair in a folder that stays until the process ends.
-    private static func pair(_ name: String) throws -> (certificate: String, key: String) {
+    static func pair(_ name: String) throws -> (certificate: String, key: String) {
         let folder = NSTemporaryDirectory() + "sallyport-pair-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let pair = (certificate: folder + "/certificate.pem", key: folder + "/key.pem")

@@ -6,6 +6,10 @@
 build_packages=(libssl-dev libpq-dev pkg-config)
 # What the tests and `sallyport dev` run.
 server_package=postgresql-15
+# What the tests put in front of the server. Another flavour of nginx will do as well, and is not to be replaced.
+test_packages=(nginx-light)
+# shellcheck disable=SC2034 # used by the scripts that source this file
+if [ -x /usr/sbin/nginx ]; then test_packages=(); fi
 
 say() { printf '==> %s\n' "$*" >&2; }
 
@@ -45,10 +49,33 @@ install_packages() {
     fi
     say "Installing Debian packages: ${missing[*]}"
     forbid_default_cluster
+    forbid_services
     export DEBIAN_FRONTEND=noninteractive
     local apt=(apt-get --quiet --yes -o DPkg::Lock::Timeout=300)
     "${apt[@]}" update >&2 </dev/null
     "${apt[@]}" install --no-install-recommends "${missing[@]}" >&2 </dev/null
+    allow_services
+    # The tests start one of their own; a machine that had none shall not serve port 80 from its next start on.
+    if [[ " ${missing[*]} " = *" nginx-light "* ]] && command -v systemctl >/dev/null; then
+        systemctl --quiet disable nginx.service >&2 || true
+    fi
+}
+
+# Debian starts what it installs. The file is Debian's own way to say no; one that is there already decides.
+policy_file=/usr/sbin/policy-rc.d
+policy_text='#!/bin/sh
+# sallyport: nothing is started while packages are installed
+exit 101'
+
+forbid_services() {
+    [ -e "$policy_file" ] && return
+    printf '%s\n' "$policy_text" >"$policy_file"
+    chmod 755 "$policy_file"
+    trap allow_services EXIT
+}
+
+allow_services() {
+    if [ "$(cat "$policy_file" 2>/dev/null)" = "$policy_text" ]; then rm -f "$policy_file"; fi
 }
 
 # Debian's server package makes and starts a cluster of its own. Ours is private, so none shall; a machine that
