@@ -56,6 +56,12 @@ package struct AuthAPI: HTTPApplication {
         return response
     }
 
+    package func refuse(_ refusal: HTTPRefusal, of request: HTTPRequest) -> HTTPResponse {
+        var response = refuse(refusal)
+        admission.origins.mark(&response, to: request)
+        return response
+    }
+
     package func refuse(_ refusal: HTTPRefusal) -> HTTPResponse {
         let id = RequestID(random: services.random)
         let failure = APIFailure(translating: refusal)

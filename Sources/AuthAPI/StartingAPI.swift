@@ -21,6 +21,12 @@ package struct StartingAPI: HTTPApplication {
         return response
     }
 
+    package func refuse(_ refusal: HTTPRefusal, of request: HTTPRequest) -> HTTPResponse {
+        var response = refuse(refusal)
+        origins.mark(&response, to: request)
+        return response
+    }
+
     package func refuse(_ refusal: HTTPRefusal) -> HTTPResponse {
         var response = failure(APIFailure(translating: refusal))
         response.closesConnection = true

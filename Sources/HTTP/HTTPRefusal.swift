@@ -22,4 +22,11 @@ package protocol HTTPApplication: Sendable {
 
     /// The application's own shape for an error that it never sees as a request. Nothing of the input is in it.
     func refuse(_ refusal: HTTPRefusal) -> HTTPResponse
+
+    /// The same where a head was good and its content is not taken. `request` is without content.
+    func refuse(_ refusal: HTTPRefusal, of request: HTTPRequest) -> HTTPResponse
+}
+
+extension HTTPApplication {
+    package func refuse(_ refusal: HTTPRefusal, of request: HTTPRequest) -> HTTPResponse { refuse(refusal) }
 }

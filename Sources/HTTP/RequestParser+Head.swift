@@ -53,12 +53,14 @@ extension RequestParser {
         return known
     }
 
+    /// A head that announces too much content is good in itself: it is handed out, so that its refusal can be made for whoever
+    /// sent it, and the failure follows.
     mutating func finishHead() throws(HTTPParseError) -> RequestHead {
         guard let line = requestLine else { throw .malformed(.requestLine) }
         // RFC 9112 §3.2: a 1.1 request without Host → 400.
         guard known.host != nil || line.version == .http10 else { throw .malformed(.host) }
-        let framing = try known.framing(line.version, bodyBytesMax: limits.bodyBytesMax)
-        let expectsContinue = try known.expectsContinue(line.version, framing)
+        let framing = try announcedFraming(line.version)
+        let expectsContinue = try known.expectsContinue(line.version, framing ?? .none)
         let bytes = takeHeadBytes()
         if let authority = line.target.authority, let host = known.host {
             // RFC 9112 §3.2.2 gives the target precedence; a proxy may have routed by the field. Equal or refused.
@@ -69,13 +71,23 @@ extension RequestParser {
             target: RequestTarget(bytes: bytes, layout: line.target),
             version: line.version,
             fields: HTTPFields(bytes: bytes, entries: entries),
-            framing: framing,
+            framing: framing ?? .none,
             keepsConnection: known.keepsConnection(line.version),
             expectsContinue: expectsContinue)
         requestLine = nil
         entries = []
-        beginContent(framing)
+        if let framing { beginContent(framing) } else { state = .failed(.bodyTooLarge) }
         return head
+    }
+
+    /// `nil` when it is more than is taken.
+    private func announcedFraming(_ version: HTTPVersion) throws(HTTPParseError) -> RequestHead.Framing? {
+        do throws(HTTPParseError) {
+            return try known.framing(version, bodyBytesMax: limits.bodyBytesMax)
+        } catch {
+            guard error == .bodyTooLarge else { throw error }
+            return nil
+        }
     }
 
     /// The head's bytes: the buffer itself where they are all that it holds.

@@ -16,7 +16,7 @@ import Glibc
 package struct RequestParser: Sendable {
     package enum Event: Sendable {
         case needMore
-        /// A head, whole and checked. `end` follows, after `needMore` where the content is not there yet.
+        /// A head, whole and checked. `end` or `failed` follows, after `needMore` where the content is not there yet.
         case head(RequestHead)
         /// The message's end, with its content; trailers are dropped.
         case end(body: [UInt8])

@@ -69,7 +69,8 @@ package struct RequestTarget: Sendable {
         return segments
     }
 
-    var pathBytes: ArraySlice<UInt8> { bytes[layout.path] }
+    /// As `path`, but empty where an absolute form has none.
+    package var pathBytes: ArraySlice<UInt8> { bytes[layout.path] }
 }
 
 extension RequestTarget: Hashable {

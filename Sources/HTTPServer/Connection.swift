@@ -267,7 +267,13 @@ final class Connection {
 
     @inline(never)
     private func refuse(_ refusal: HTTPRefusal) async throws(SocketError) {
-        write(server.application.refuse(refusal), isHead: false, version: .http11, keeps: false)
+        let response =
+            if let head {
+                server.application.refuse(refusal, of: HTTPRequest(head: head, body: [], peer: peer))
+            } else {
+                server.application.refuse(refusal)
+            }
+        write(response, isHead: head?.method == .head, version: .http11, keeps: false)
         try await flush()
         try await linger()
     }

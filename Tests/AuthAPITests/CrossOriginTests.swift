@@ -100,6 +100,11 @@ struct CrossOriginTests {
             #expect(reply.status == status)
             isReadable(reply)
         }
+        let large = String(repeating: "x", count: 70_000)
+        let tooLarge = try await world.send("POST", "/auth/token", origin + form, body: large)
+        #expect(tooLarge.status == 413)
+        isReadable(tooLarge)
+        hasNothing(try await world.send("POST", "/auth/token", ["Origin: https://evil.example"] + form, body: large))
         world.faults.failAlways(.dependency)
         let outage = try await world.send(
             "POST", "/auth/token", origin + form, body: "grant_type=refresh_token&refresh_token=\(signedIn.refresh)")

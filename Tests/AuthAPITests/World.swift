@@ -92,7 +92,10 @@ extension World {
                     head: try #require(head), body: body, peer: try #require(IPAddress(peer)))
                 request.concurrency = concurrency
                 return Reply(await api.respond(to: request))
-            case .failed(let error): return Reply(api.refuse(.unacceptable(error)))
+            case .failed(let error):
+                guard let head else { return Reply(api.refuse(.unacceptable(error))) }
+                let request = HTTPRequest(head: head, body: [], peer: try #require(IPAddress(peer)))
+                return Reply(api.refuse(.unacceptable(error), of: request))
             case .needMore:
                 Issue.record("the request is cut")
                 throw Cut()

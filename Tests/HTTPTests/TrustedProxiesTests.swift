@@ -109,6 +109,28 @@ struct TrustedProxiesTests {
         #expect(try client(["X-Forwarded-Host: 203.0.113.7"]) == "10.0.0.1")
     }
 
+    @Test("nothing that a client writes changes what the proxies wrote behind it")
+    func anything() throws {
+        // Small and fixed: the same texts each time.
+        var seed: UInt64 = 42
+        func next(_ count: Int) -> Int {
+            seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(seed >> 33) % count
+        }
+        let pieces = [
+            "\"", "\\", ",", ";", "=", " ", "for=", "for=\"", "[", "]", ":", "10.0.0.5", "198.51.100.1", "unknown",
+            "_x",
+            "\t", "ü", "for=10.0.0.5", "host=\"a", "\\\"",
+        ]
+        for _ in 0..<4_000 {
+            let junk = (0..<next(12)).map { _ in pieces[next(pieces.count)] }.joined()
+            #expect(try client(["X-Forwarded-For: \(junk), 203.0.113.7, 10.0.0.2"]) == "203.0.113.7", "\(junk)")
+            let hops = "for=203.0.113.7;host=\"a,\\\"b\", for=\"10.0.0.2:80\""
+            #expect(try client(["Forwarded: \(junk), \(hops)"]) == "203.0.113.7", "\(junk)")
+            #expect(try client(["Forwarded: \(junk)", "Forwarded: \(hops)"]) == "203.0.113.7", "\(junk)")
+        }
+    }
+
     @Test("where the two fields disagree neither is believed: a proxy that writes one hands on the other unread")
     func disagreeing() throws {
         #expect(try client(["Forwarded: for=198.51.100.1", "X-Forwarded-For: 203.0.113.7"]) == "10.0.0.1")

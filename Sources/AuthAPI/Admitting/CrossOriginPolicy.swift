@@ -32,7 +32,7 @@ package struct CrossOriginPolicy: Sendable {
 
     /// Adds what a page needs to read this answer, a refusal included: a page that cannot read a 401 takes it for an outage.
     func mark(_ response: inout HTTPResponse, to request: HTTPRequest) {
-        switch PathArea(request.target.path) {
+        switch PathArea(request.target.pathBytes) {
         case .operations: return
         case .published:
             if response.field("access-control-allow-origin") == nil {
@@ -49,7 +49,7 @@ package struct CrossOriginPolicy: Sendable {
     }
 
     private func allowedMethods(_ request: HTTPRequest) -> String? {
-        switch PathArea(request.target.path) {
+        switch PathArea(request.target.pathBytes) {
         case .auth: trustedOrigin(of: request) == nil ? nil : "GET, HEAD, POST, PUT, PATCH, DELETE"
         case .published: request.fields.contains("origin") ? "GET, HEAD" : nil
         case .operations: nil

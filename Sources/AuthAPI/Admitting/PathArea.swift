@@ -7,10 +7,10 @@ package enum PathArea: Sendable {
     /// Everything else, health and metrics above all: for no page.
     case operations
 
-    init(_ path: String) {
-        if path.hasPrefix("/auth/") {
+    init(_ path: some Collection<UInt8>) {
+        if path.starts(with: "/auth/".utf8) {
             self = .auth
-        } else if path.hasPrefix("/.well-known/") || path == "/openapi.json" {
+        } else if path.starts(with: "/.well-known/".utf8) || path.elementsEqual("/openapi.json".utf8) {
             self = .published
         } else {
             self = .operations

@@ -46,7 +46,7 @@ package struct Route: Sendable {
         self.operation = operation
         self.method = method
         self.pattern = pattern
-        area = PathArea(pattern.text)
+        area = PathArea(pattern.text.utf8)
         self.summary = summary
         self.accepts = accepts
         self.inputs = inputs

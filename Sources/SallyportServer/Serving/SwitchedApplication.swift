@@ -17,6 +17,10 @@ final class SwitchedApplication: HTTPApplication {
         await application.withLock { $0 }.respond(to: request)
     }
 
+    func refuse(_ refusal: HTTPRefusal, of request: HTTPRequest) -> HTTPResponse {
+        application.withLock { $0 }.refuse(refusal, of: request)
+    }
+
     func refuse(_ refusal: HTTPRefusal) -> HTTPResponse {
         application.withLock { $0 }.refuse(refusal)
     }

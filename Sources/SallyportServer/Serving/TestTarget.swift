@@ -13,6 +13,10 @@ struct TestTarget: HTTPApplication {
         return marked(await api.respond(to: request))
     }
 
+    func refuse(_ refusal: HTTPRefusal, of request: HTTPRequest) -> HTTPResponse {
+        marked(api.refuse(refusal, of: request))
+    }
+
     func refuse(_ refusal: HTTPRefusal) -> HTTPResponse {
         marked(api.refuse(refusal))
     }
