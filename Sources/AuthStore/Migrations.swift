@@ -11,6 +11,7 @@ package enum Migrations {
         Migration(name: "0005_create_identity_watch.sql", sql: PackageResources._005_create_identity_watch_sql),
         Migration(
             name: "0006_create_revocation_functions.sql", sql: PackageResources._006_create_revocation_functions_sql),
+        Migration(name: "0007_remember_verification.sql", sql: PackageResources._007_remember_verification_sql),
     ]
 
     /// Of a deployment with identity tables of its own.

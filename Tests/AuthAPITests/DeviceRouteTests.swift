@@ -83,14 +83,15 @@ struct DeviceRouteTests {
         #expect(try await send("GET", target, signedIn.access).ok()["name"] == "Grün 📱")
     }
 
-    @Test("another user's, an unknown and a malformed id look alike", arguments: ["GET", "PATCH", "DELETE"])
+    @Test("another user's, an unknown and a malformed id look alike", arguments: ["GET", "PATCH", "DELETE", "POST"])
     func strangers(method: String) async throws {
         let owner = try await world.signedIn()
         world.store.putUser("user-2")
         let stranger = try await world.signedIn("session-2", of: "user-2")
         for id in [owner.deviceID, UUID(random: SeededRandom(seed: 9)).description, "not-a-uuid", "%2e%2e%2f"] {
             try await send(
-                method, "/auth/devices/\(id)", stranger.access, json: method == "PATCH" ? #"{"name":"x"}"# : nil
+                method, "/auth/devices/\(id)" + (method == "POST" ? "/lost" : ""), stranger.access,
+                json: method == "PATCH" ? #"{"name":"x"}"# : nil
             )
             .isRefusal(404, "invalid_request", "not_found", "none")
         }
@@ -114,8 +115,13 @@ struct DeviceRouteTests {
     func stepUp() async throws {
         let stale = try await world.signedIn(age: .seconds(400))
         let other = try await world.signedIn("session-2", installation: "installation-0002")
-        for target in ["/auth/devices/\(other.deviceID)", "/auth/devices?others=true"] {
-            let reply = try await send("DELETE", target, stale.access)
+        for (method, target, json) in [
+            ("DELETE", "/auth/devices/\(other.deviceID)", nil), ("DELETE", "/auth/devices?others=true", nil),
+            ("POST", "/auth/devices/\(other.deviceID)/lost", nil),
+            ("POST", "/auth/devices/\(stale.deviceID)/lost", nil),
+            ("PATCH", "/auth/devices/\(other.deviceID)", #"{"lost":false}"#),
+        ] {
+            let reply = try await send(method, target, stale.access, json: json)
             try reply.isRefusal(401, "insufficient_user_authentication", "step_up_required", "step_up")
             let challenge = try #require(reply.field("www-authenticate"))
             #expect(challenge.contains("error=\"insufficient_user_authentication\""))
@@ -123,6 +129,31 @@ struct DeviceRouteTests {
         }
         #expect(try await world.refresh(other.refresh).status == 200)
         #expect(try await send("DELETE", "/auth/devices/\(stale.deviceID)", stale.access).status == 204)
+    }
+
+    @Test("a lost device is wiped, each time it asks, until it is found; then its older sessions say lock")
+    func lost() async throws {
+        let gone = try await world.signedIn()
+        let keeper = try await world.signedIn("session-2", installation: "installation-0002")
+        let target = "/auth/devices/\(gone.deviceID)"
+        for _ in 0..<2 {
+            let reply = try await send("POST", target + "/lost", keeper.access)
+            #expect(reply.status == 204 && reply.response.content.isEmpty)
+            let refused = try await world.refresh(gone.refresh)
+            try refused.isRefusal(400, "invalid_grant", "device_lost", "wipe")
+            #expect(try refused.json()["proof"] != nil)
+        }
+        try await world.exchange(world.session()).isRefusal(400, "invalid_grant", "device_lost", "wipe")
+        try await world.get("/auth/token", bearer: world.session())
+            .isRefusal(401, "invalid_token", "device_lost", "wipe")
+        try await send("GET", "/auth/devices", gone.access).isRefusal(401, "invalid_token", "access_revoked", "refresh")
+        #expect(try await send("GET", target, keeper.access).ok()["status"] == "lost")
+        for text in [#"{"lost":true}"#, #"{"lost":null}"#, #"{"lost":"false"}"#] {
+            try await send("PATCH", target, keeper.access, json: text).isBad()
+        }
+        let found = try await send("PATCH", target, keeper.access, json: #"{"lost":false,"name":"Found"}"#).ok()
+        #expect(found["status"] == "active" && found["name"] == "Found")
+        try await world.refresh(gone.refresh).isRefusal(400, "invalid_grant", "device_lost", "lock")
     }
 
     @Test("others=true revokes the others")

@@ -30,8 +30,10 @@ struct DeviceServiceTests {
                 await failure { () async throws(AuthFailure) in
                     try await stack.devices.update(id, name: "x", appVersion: nil, caller)
                 },
+                await failure { () async throws(AuthFailure) in try await stack.devices.reportLost(id, caller) },
+                await failure { () async throws(AuthFailure) in try await stack.devices.clearLost(id, caller) },
             ]
-            #expect(found == [.notFound, .notFound, .notFound])
+            #expect(found == Array(repeating: .notFound, count: 5))
         }
         #expect(stack.store.storedDevice(try #require(other.deviceID))?.status == .active)
     }
@@ -75,6 +77,54 @@ struct DeviceServiceTests {
         }
         #expect(verdict.reason == .deviceRevoked)
         #expect(verdict.action == .wipe)
+    }
+
+    @Test("a lost device needs fresh proof, one's own too; it stays lost until it is cleared, whoever signs in on it")
+    func lost() async throws {
+        let mine = try await stack.exchange()
+        let other = try await stack.exchange(installation: "installation-0000-0002")
+        let caller = try await caller(mine)
+        let ids = [try #require(mine.deviceID).description, try #require(other.deviceID).description]
+        stack.clock.advance(by: .seconds(301))
+        for id in ids {
+            for act in [stack.devices.reportLost, stack.devices.clearLost] {
+                let stale = try await refusal { () async throws(AuthFailure) in try await act(id, caller) }
+                #expect(stale.reason == .stepUpRequired && stale.action == .stepUp)
+            }
+        }
+        #expect(try stack.end(other) == nil)
+        stack.clock.advance(by: .seconds(-300))
+        let token = try other.refreshToken
+        for _ in 0..<2 { try await stack.devices.reportLost(ids[1], caller) }
+        #expect(try stack.end(mine) == nil)
+        let verdict = try await refusal { () async throws(AuthFailure) in try await stack.refresh(token) }
+        #expect(verdict.reason == .deviceLost && verdict.action == .wipe && verdict.proof != nil)
+
+        stack.clock.advance(by: .seconds(30))
+        stack.putSession("anew", of: "ada")
+        func signIn() async throws(AuthFailure) -> TokenAnswer {
+            try await stack.exchange("anew", installation: "installation-0000-0002")
+        }
+        #expect(try await refusal { () async throws(AuthFailure) in try await signIn() }.reason == .deviceLost)
+        for _ in 0..<2 { try await stack.devices.clearLost(ids[1], caller) }
+        let older = try await refusal { () async throws(AuthFailure) in try await stack.refresh(token) }
+        #expect(older.reason == .deviceLost && older.action == .lock)
+        #expect(try await signIn().deviceID == other.deviceID)
+    }
+
+    @Test("a revoked device may still be reported lost, and one that is not lost is not cleared")
+    func revokedThenLost() async throws {
+        let mine = try await stack.exchange()
+        let other = try await stack.exchange(installation: "installation-0000-0002")
+        let caller = try await caller(mine)
+        let id = try #require(other.deviceID)
+        try await stack.devices.revoke(id.description, caller)
+        try await stack.devices.clearLost(id.description, caller)
+        #expect(stack.store.storedDevice(id)?.status == .revoked)
+        try await stack.devices.reportLost(id.description, caller)
+        #expect(stack.store.storedDevice(id)?.status == .lost)
+        try await stack.devices.revoke(id.description, caller)
+        #expect(stack.store.storedDevice(id)?.status == .lost)
     }
 
     @Test("revoking the others keeps the caller's and touches no other user")

@@ -1,4 +1,5 @@
 import AuthTesting
+import JSON
 import Primitives
 import Testing
 
@@ -143,12 +144,79 @@ struct IdentityWatchTests {
         #expect(try await stack.store.dismissDisappearance(at: stack.clock.now()) == false)
     }
 
-    @Test("users that vanish together are not deleted: their refreshes could not be found out")
-    func vanishedUsers() async throws {
+    @Test(
+        "users that vanish together are not deleted: their refreshes pass, with what was last known of the user",
+        arguments: [true, false])
+    func vanishedUsers(isVerified: Bool) async throws {
+        var answers = try await fleet(12)
+        stack.store.putUser("user-0", isVerified: isVerified)
+        answers[0] = try await refresh(answers[0])
+        for index in 0..<12 { stack.store.removeUser("user-\(index)") }
+        // Before the watch has looked, and after it; and the second time nothing else was learnt from the first.
+        for _ in 0..<2 {
+            answers[0] = try await refresh(answers[0])
+            let claims = try DecodedToken(answers[0].accessToken).claims
+            #expect(claims["email_verified"] == .bool(isVerified))
+            #expect(claims["scope"] == .string(isVerified ? "api sync" : "api"))
+            let exchange = await failure { () async throws(AuthFailure) in try await stack.exchange("user-0") }
+            #expect(exchange == .unavailable(.dependency))
+            guard case .disappearance = try await lookTwice() else {
+                Issue.record("it was not noticed")
+                return
+            }
+        }
+        #expect(try await stack.store.confirmDisappearance(at: stack.clock.now()) == 12)
+        #expect(await reason { () async throws(AuthFailure) in try await refresh(answers[0]) } == .accountDeleted)
+    }
+
+    @Test("a session whose user was never noted cannot be refreshed while its user is missing among many")
+    func unnoted() async throws {
         let answers = try await fleet(12)
         for index in 0..<12 { stack.store.removeUser("user-\(index)") }
+        stack.store.forgetVerification()
         let found = await failure { () async throws(AuthFailure) in try await refresh(answers[0]) }
         #expect(found == .unavailable(.dependency))
+    }
+
+    @Test("one user that is gone is deleted, and a refresh says so at once")
+    func deleted() async throws {
+        let answers = try await fleet(12)
+        stack.store.removeUser("user-3")
+        #expect(await reason { () async throws(AuthFailure) in try await refresh(answers[3]) } == .accountDeleted)
+        _ = try await refresh(answers[4])
+    }
+
+    @Test("an end that was moved back ends its device session, also once the last known end is past")
+    func movedBack() async throws {
+        stack.putSession("short", of: "ada", expiresIn: .seconds(10))
+        let answer = try await stack.exchange("short")
+        stack.putSession("short", of: "ada", expiresIn: .seconds(5))
+        try await lookTwice()
+        #expect(await reason { () async throws(AuthFailure) in try await refresh(answer) } == .sessionRevoked)
+    }
+
+    @Test("what a replica does not show, or shows as over, is no verdict; what it shows as live is")
+    func replica() async throws {
+        let answer = try await stack.exchange()
+        stack.signIn("bob")
+        let other = try await stack.exchange("bob", installation: "installation-of-bob-1")
+        stack.store.setMayBeBehind(true)
+        // A session that the replica has not got yet, one that slid on the primary, one that it shows as banned.
+        stack.store.removeSession(column: "token-of-ada")
+        stack.putSession("bob", of: "bob", expiresIn: .seconds(-1))
+        stack.signIn("eve")
+        stack.store.putUser("eve", ban: IdentityUser.Ban(until: nil))
+        for name in ["ada", "bob", "eve", "nobody"] {
+            let found = await failure { () async throws(AuthFailure) in try await stack.exchange(name) }
+            #expect(found == .unavailable(.dependency), "\(name)")
+        }
+        for follow in IdentityFollow.allCases { #expect(try await lookTwice(follow) == .allWell) }
+        stack.store.removeUser("bob")
+        #expect(try await lookTwice() == .allWell)
+        _ = try await refresh(answer)
+        _ = try await refresh(other)
+        stack.putSession("ada", of: "ada")
+        _ = try await stack.exchange()
     }
 
     @Test("a table that is not there is a disappearance once two users were signed in", arguments: [1, 2])

@@ -118,7 +118,7 @@ extension RotationState {
         let rotation = Rotation(
             sessionID: UUID(bytes: [UInt8](repeating: 0, count: 16)), state: self,
             issued: IssuedRefresh(generation: generation, kid: "k", issuedAt: now, expiresAt: now + .days(30)),
-            keyHash: key.map { Array($0.utf8) }, isRestored: false, at: now)
+            keyHash: key.map { Array($0.utf8) }, isVerified: true, isRestored: false, at: now)
         return RotationState(
             generation: rotation.issued.generation, rotatedAt: rotation.rotatedAt,
             rotationKeys: rotation.rotationKeys, hasSeenKey: rotation.hasSeenKey, expiresAt: expiresAt, end: end)

@@ -125,8 +125,8 @@ extension DeviceSession {
     fileprivate func with(generation: Int64) -> DeviceSession {
         DeviceSession(
             id: id, userID: userID, deviceID: deviceID, deviceStatus: deviceStatus, clientID: clientID, scopes: scopes,
-            identitySessionID: identitySessionID, authTime: authTime, amr: amr, createdAt: createdAt,
-            rotation: rotation,
+            identitySessionID: identitySessionID, authTime: authTime, amr: amr, wasVerified: wasVerified,
+            createdAt: createdAt, rotation: rotation,
             current: IssuedRefresh(
                 generation: generation, kid: current.kid, issuedAt: current.issuedAt, expiresAt: current.expiresAt),
             sealedSecret: sealedSecret)

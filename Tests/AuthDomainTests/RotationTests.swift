@@ -18,7 +18,7 @@ struct RotationTests {
             generation: generation, kid: "k", issuedAt: Self.now, expiresAt: Self.now + .days(30))
         return Rotation(
             sessionID: UUID(bytes: [UInt8](repeating: 1, count: 16)), state: state, issued: issued,
-            keyHash: key.map { [$0] }, isRestored: false, at: Self.now)
+            keyHash: key.map { [$0] }, isVerified: true, isRestored: false, at: Self.now)
     }
 
     @Test("a rotation puts its key in front and keeps eight")

@@ -70,6 +70,22 @@ struct SightingVerdictTests {
         #expect(next(linked(600, doubt: (.sessionRevoked, -60)), ended) == .nothing)
     }
 
+    @Test("a replica shows nothing but life, and no shorter one than was known")
+    func replica() {
+        let known = linked(600)
+        func believed(_ verdict: SightingVerdict) -> SightingVerdict { verdict.believedOfReplica(known) }
+        for expiresIn: Int64 in [600, 601] {
+            let live = SightingVerdict.live(expiresAt: Self.now + .seconds(expiresIn))
+            #expect(believed(live) == live)
+        }
+        #expect(believed(.live(expiresAt: Self.now + .seconds(599))) == .unknown)
+        for reason in [RefusalReason.sessionRevoked, .sessionExpired, .accountDeleted] {
+            #expect(believed(.ended(reason)) == .unknown)
+        }
+        #expect(believed(.passive) == .unknown)
+        #expect(SightingStep.next(linked(600, doubt: (.sessionRevoked, 60)), .unknown, at: Self.now) == .nothing)
+    }
+
     @Test("a sighting that is well forgets the doubt, and writes nothing where nothing changed")
     func recovery() {
         let (known, later) = (Self.now + .seconds(600), Self.now + .seconds(900))

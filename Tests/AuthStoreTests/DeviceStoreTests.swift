@@ -103,6 +103,35 @@ struct DeviceStoreTests {
         }
     }
 
+    @Test(
+        "a revoked device may turn out to be lost, and only a lost one is cleared, by its owner",
+        arguments: StoreKind.allCases)
+    func lostAndFound(kind: StoreKind) async throws {
+        try await StoreUnderTest.with(kind) { it in
+            let (one, stranger) = (try await it.signedIn(), try await it.signedIn())
+            func hold(_ status: DeviceStatus, _ seconds: Int64) async throws -> Device? {
+                _ = try await it.store.revokeDevice(
+                    one.device, of: one.user, status: status, at: it.start + .seconds(seconds))
+                return try await it.store.device(one.device, of: one.user)
+            }
+            func clear(_ user: String, _ seconds: Int64) async throws -> Device? {
+                try await it.store.clearLostDevice(one.device, of: user, at: it.start + .seconds(seconds))
+                return try await it.store.device(one.device, of: one.user)
+            }
+            #expect(try await clear(one.user, 1)?.status == .active)
+            #expect(try await hold(.revoked, 2)?.status == .revoked)
+            #expect(try await clear(one.user, 3)?.status == .revoked)
+            let lost = try await hold(.lost, 4)
+            #expect(lost?.status == .lost && lost?.statusAt == it.start + .seconds(4))
+            #expect(try await hold(.revoked, 5)?.status == .lost)
+            #expect(try await clear(stranger.user, 6)?.status == .lost)
+            let found = try await clear(one.user, 7)
+            #expect(found?.status == .active && found?.statusAt == it.start + .seconds(7))
+            // What ended with it stays ended, with the reason of then.
+            #expect(try await it.deviceSession(one.session, of: one.user).rotation.end == .deviceRevoked)
+        }
+    }
+
     @Test("revoking the others leaves the caller's device and other users' alone", arguments: StoreKind.allCases)
     func revokeOthers(kind: StoreKind) async throws {
         try await StoreUnderTest.with(kind) { it in

@@ -37,7 +37,7 @@ struct IdentityWatchStoreTests {
                     push: nil, reactivates: false,
                     deviceSession: DeviceSessionStart(
                         id: id, clientID: "app", scopes: ScopeSet(["api"]), authTime: now, amr: ["session"],
-                        expiresAt: now + .days(90),
+                        isVerified: true, expiresAt: now + .days(90),
                         issued: IssuedRefresh.make(
                             generation: 1, kid: FixedKeys.keyring.refresh.kid, lifetime: .days(30),
                             sessionEnd: now + .days(90), at: now),

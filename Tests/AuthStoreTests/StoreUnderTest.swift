@@ -124,7 +124,7 @@ extension StoreUnderTest {
             deviceSession: startsSession.map { id in
                 DeviceSessionStart(
                     id: id, clientID: "app", scopes: ScopeSet(["api", "sync"]), authTime: seen.session.createdAt,
-                    amr: ["session"], expiresAt: now + .days(90), issued: issued(1, at: now),
+                    amr: ["session"], isVerified: true, expiresAt: now + .days(90), issued: issued(1, at: now),
                     sealedSecret: [1, 2, 3])
             })
     }
@@ -167,12 +167,14 @@ extension StoreUnderTest {
     }
 
     func rotation(
-        _ session: DeviceSession, key: [UInt8]? = nil, to generation: Int64? = nil, at now: Timestamp
+        _ session: DeviceSession, key: [UInt8]? = nil, to generation: Int64? = nil, isVerified: Bool = true,
+        at now: Timestamp
     ) -> Rotation {
         Rotation(
             sessionID: session.id, state: session.rotation,
             issued: issued(generation ?? session.rotation.generation + 1, at: now), keyHash: key,
-            isRestored: generation.map { $0 > session.rotation.generation + 1 } ?? false, at: now)
+            isVerified: isVerified, isRestored: generation.map { $0 > session.rotation.generation + 1 } ?? false,
+            at: now)
     }
 }
 

@@ -37,6 +37,16 @@ extension MemoryStore: DeviceStore {
         }
     }
 
+    package func clearLostDevice(
+        _ id: UUID, of userID: String, at now: Timestamp
+    ) async throws(Unavailability) {
+        try await call(.clearLostDevice) { state in
+            guard state.row(id, of: userID)?.status == .lost else { return }
+            state.devices[id]?.status = .active
+            state.devices[id]?.statusAt = now
+        }
+    }
+
     package func revokeDevices(
         of userID: String, except kept: UUID?, at now: Timestamp
     ) async throws(Unavailability) {
@@ -55,7 +65,8 @@ extension MemoryStore.State {
 
     /// Also ends the identity sessions tied to the device: when it is active again, they stay out. Nothing is pushed to it.
     mutating func revoke(_ id: UUID, status: DeviceStatus, at now: Timestamp) {
-        guard devices[id]?.status.holdsReason == nil else { return }
+        let found = devices[id]?.status
+        guard found?.holdsReason == nil || found == .revoked && status == .lost else { return }
         devices[id]?.status = status
         devices[id]?.statusAt = now
         guard let reason = status.holdsReason else { return }

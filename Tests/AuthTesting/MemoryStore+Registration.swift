@@ -67,7 +67,8 @@ extension MemoryStore.State {
         end(sessionsWhere: { surplus.contains($0.new.id) }, reason: .superseded, at: now)
         sessions[new.id] = MemoryStore.SessionRow(
             new: new, userID: registration.seen.session.userID, deviceID: registration.deviceID,
-            identitySessionID: registration.seen.session.id, createdAt: now, issued: new.issued, rotatedAt: now)
+            identitySessionID: registration.seen.session.id, createdAt: now, issued: new.issued, rotatedAt: now,
+            wasVerified: new.isVerified)
     }
 
     /// - Parameter deviceID: what `GET /auth/token` is bound to from now on; `nil` leaves it.

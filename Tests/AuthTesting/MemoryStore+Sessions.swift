@@ -23,6 +23,7 @@ extension MemoryStore: SessionStore {
             row.rotatedAt = rotation.rotatedAt
             row.rotationKeys = rotation.rotationKeys
             row.hasSeenKey = rotation.hasSeenKey
+            row.wasVerified = rotation.isVerified
             state.sessions[rotation.sessionID] = row
             state.devices[row.deviceID]?.lastSeenAt = rotation.rotatedAt
             if rotation.isRestored { state.restored.append(rotation.sessionID) }

@@ -3,6 +3,8 @@ package import Primitives
 
 /// Linked sessions in memory. Users and sessions of the identity store are those that the other ports see.
 extension MemoryStore: IdentityWatchStore {
+    package var mayBeBehind: Bool { state.withLock { $0.mayBeBehind } }
+
     package func claimTurn(every interval: Duration, at now: Timestamp) async throws(Unavailability) -> Bool {
         try await call(.watch) { state in
             if let last = state.lookedAt, last > now - interval, last <= now { return false }
@@ -99,6 +101,16 @@ extension MemoryStore: IdentityWatchStore {
             return true
         }
     }
+
+    /// As device sessions are that older servers have written.
+    package func forgetVerification() {
+        state.withLock { state in
+            for id in state.sessions.keys { state.sessions[id]?.wasVerified = nil }
+        }
+    }
+
+    /// Whether the identity store counts as a replica.
+    package func setMayBeBehind(_ isReplica: Bool) { state.withLock { $0.mayBeBehind = isReplica } }
 
     /// Whether the identity store's tables are found.
     package func setTableMissing(_ isMissing: Bool) { state.withLock { $0.isTableMissing = isMissing } }

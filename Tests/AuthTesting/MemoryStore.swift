@@ -19,6 +19,7 @@ package final class MemoryStore: Sendable {
         var lookedAt: Timestamp?
         var disappearance: IdentityDisappearance?
         var isTableMissing = false
+        var mayBeBehind = false
     }
 
     /// What is remembered of a session that was presented (`identity_sessions`).
@@ -61,6 +62,7 @@ package final class MemoryStore: Sendable {
         var rotatedAt: Timestamp
         var rotationKeys: [[UInt8]?] = []
         var hasSeenKey = false
+        var wasVerified: Bool?
         var end: RefusalReason?
         var endedAt: Timestamp?
 
@@ -70,7 +72,7 @@ package final class MemoryStore: Sendable {
             DeviceSession(
                 id: new.id, userID: userID, deviceID: deviceID, deviceStatus: deviceStatus, clientID: new.clientID,
                 scopes: new.scopes, identitySessionID: identitySessionID, authTime: new.authTime, amr: new.amr,
-                createdAt: createdAt,
+                wasVerified: wasVerified, createdAt: createdAt,
                 rotation: RotationState(
                     generation: issued.generation, rotatedAt: rotatedAt, rotationKeys: rotationKeys,
                     hasSeenKey: hasSeenKey, expiresAt: new.expiresAt, end: end),

@@ -5,7 +5,7 @@ import Primitives
 package enum PortCall: String, Sendable, CaseIterable {
     case refreshView, rotate, endSession, exchangeView, mintView, register, remember, accessView, endIdentitySession
     case endAllSessions, user
-    case devices, device, updateDevice, revokeDevice, revokeDevices
+    case devices, device, updateDevice, revokeDevice, clearLostDevice, revokeDevices
     case watch, sightings
     case reloadKeys, sign
 }

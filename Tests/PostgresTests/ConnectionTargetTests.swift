@@ -72,8 +72,21 @@ struct ConnectionTargetTests {
         let all = try keywords(
             "postgres://u@a/x?target_session_attrs=read-write&options=-c%20default_transaction_read_only%3Doff",
             isReadOnly: true)
-        #expect(all["target_session_attrs"] == "any")
+        #expect(all["target_session_attrs"] == "primary")
         #expect(all["options"]?.hasSuffix("-c default_transaction_read_only=on") == true)
+    }
+
+    @Test("a read-only session reads the primary, and a replica only where the URL asks for one")
+    func replica() throws {
+        for (word, isAllowed) in [
+            (nil, false), ("primary", false), ("read-write", false), ("any", true), ("standby", true),
+            ("prefer-standby", true), ("read-only", true),
+        ] {
+            let url = "postgres://u@a,b/x" + (word.map { "?target_session_attrs=\($0)" } ?? "")
+            let found = try keywords(url, isReadOnly: true)["target_session_attrs"]
+            #expect(found == (isAllowed ? word : "primary"))
+            #expect(try ConnectionTarget(Secret(url)).allowsReplica == isAllowed)
+        }
     }
 }
 

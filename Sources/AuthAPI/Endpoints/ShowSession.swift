@@ -17,8 +17,10 @@ struct ShowSession: Sendable {
     private func handle(_ request: APIRequest, _ caller: Caller) async throws(APIFailure) -> HTTPResponse {
         let now = services.clock.now()
         let user = try await domain { () async throws(AuthFailure) in try await services.devices.user(caller) }
-        // The gate has just seen the user: gone between the two reads.
         guard let user else {
+            try await domain { () async throws(AuthFailure) in
+                try await services.tokens.requireCredibleAbsence(at: now)
+            }
             let action = services.policy.verdictPolicy.action(for: .accessRevoked, isDeviceHeld: false)
             throw APIFailure(verdict: Refusal(.accessRevoked, action: action))
         }

@@ -2,7 +2,8 @@ package import AuthDomain
 import HTTP
 import Telemetry
 
-/// Everything that is refused, once: the source of status, headers, body, log level and, later, of the API description.
+/// Everything that is refused, once: the source of status, headers, body, log level, metrics and the documentation for
+/// client developers (`RefusalTable`).
 package enum APIErrorCode: Hashable, Sendable {
     /// A verdict on a credential. What the client is to do comes with the domain's `Refusal`.
     case refused(RefusalReason)
@@ -10,6 +11,9 @@ package enum APIErrorCode: Hashable, Sendable {
     case unavailable(Unavailability)
     /// A request that cannot be served as it is.
     case rejected(RequestProblem)
+
+    /// `error_reason`.
+    package var reason: String { row.reason }
 
     var row: APIErrorRow {
         switch self {

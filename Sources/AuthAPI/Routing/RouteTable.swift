@@ -17,6 +17,7 @@ package struct RouteTable: Sendable {
             ShowDevice(devices: services.devices).route,
             UpdateDevice(devices: services.devices).route,
             RevokeDevice(devices: services.devices).route,
+            ReportDeviceLost(devices: services.devices).route,
             ShowKeySet(keys: services.keys).route,
             ShowLiveness().route,
             ShowReadiness(readiness: services.readiness).route,

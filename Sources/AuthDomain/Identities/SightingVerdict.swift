@@ -7,6 +7,15 @@ package enum SightingVerdict: Equatable, Sendable {
     case passive
     /// `session_revoked`, `account_deleted`, or `session_expired` where device sessions follow an expiry.
     case ended(RefusalReason)
+    /// Of a replica that may be behind: it could not be found out.
+    case unknown
+
+    /// What of this may be believed if the store is a replica: that a session is there and lives at least as long as
+    /// was known before. All else may be old.
+    package func believedOfReplica(_ linked: LinkedSession) -> SightingVerdict {
+        guard case .live(let expiresAt) = self, expiresAt >= linked.expiresAt else { return .unknown }
+        return self
+    }
 
     package static func judge(
         _ linked: LinkedSession, _ sighting: SessionSighting, follow: IdentityFollow, at now: Timestamp
@@ -31,6 +40,13 @@ package enum SightingStep: Equatable, Sendable {
     case doubt(RefusalReason)
     case end(RefusalReason)
 
+    var isDoubt: Bool {
+        switch self {
+        case .doubt, .end: true
+        case .nothing, .keep: false
+        }
+    }
+
     package static func next(
         _ linked: LinkedSession, _ verdict: SightingVerdict, at now: Timestamp
     ) -> SightingStep {
@@ -42,6 +58,7 @@ package enum SightingStep: Equatable, Sendable {
         case .ended(let reason):
             guard let doubt = linked.doubt, doubt.reason == reason else { return .doubt(reason) }
             return now - doubt.since >= Limits.absenceConfirmation ? .end(reason) : .nothing
+        case .unknown: return .nothing
         }
     }
 }

@@ -12,13 +12,16 @@ package protocol DeviceStore: Sendable {
     ) async throws(Unavailability) -> Device?
 
     /// Revokes the device, and ends its device sessions and every identity session tied to it, in one transaction;
-    /// without effect on one that is held already. The sessions keep `status.holdsReason` as their end: when the device
+    /// without effect on one that is held already, but that a revoked one may still be lost. The sessions keep `status.holdsReason` as their end: when the device
     /// is active again, they are still refused (with lock, no longer with wipe).
     ///
     /// - Returns: `false` where there is no such device of the user.
     func revokeDevice(
         _ id: UUID, of userID: String, status: DeviceStatus, at now: Timestamp
     ) async throws(Unavailability) -> Bool
+
+    /// Makes a lost device active; without effect on one in another state.
+    func clearLostDevice(_ id: UUID, of userID: String, at now: Timestamp) async throws(Unavailability)
 
     /// Revokes every device of the user but one, each as `revokeDevice` does.
     func revokeDevices(

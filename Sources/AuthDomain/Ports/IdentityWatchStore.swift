@@ -2,6 +2,9 @@ package import Primitives
 
 /// Linked sessions and what is thought of the identity store, for the watch. All servers see the same.
 package protocol IdentityWatchStore: Sendable {
+    /// Whether the identity store may be read from a replica, which can be behind: then it shows no end of anything.
+    var mayBeBehind: Bool { get }
+
     /// Takes the turn to look, if the last one began at least `interval` ago. One server gets it.
     func claimTurn(every interval: Duration, at now: Timestamp) async throws(Unavailability) -> Bool
 

@@ -75,10 +75,24 @@ package struct ExchangeView: Sendable {
         self.link = link
     }
 
-    /// Whether a verdict comes from rows that are not there, and not from what we remember or from what they say.
-    func restsOnAbsence(_ reason: RefusalReason) -> Bool {
-        guard link?.end == nil, session == nil || user == nil else { return false }
-        return [.sessionRevoked, .sessionUnknown, .accountDeleted].contains(reason)
+    /// What a verdict rests on.
+    enum Evidence: Equatable {
+        /// What we remember.
+        case ours
+        /// What rows of the identity store say.
+        case rows
+        /// Rows that are not there.
+        case absence
+    }
+
+    func evidence(for reason: RefusalReason) -> Evidence {
+        guard link?.end == nil else { return .ours }
+        switch reason {
+        case .sessionUnknown, .accountDeleted: return .absence
+        case .sessionRevoked, .sessionExpired: return session == nil ? .absence : .rows
+        case .userBanned: return .rows
+        default: return .ours
+        }
     }
 }
 
@@ -148,19 +162,21 @@ package struct DeviceSessionStart: Sendable {
     package let scopes: ScopeSet
     package let authTime: Timestamp
     package let amr: [String]
+    package let isVerified: Bool
     package let expiresAt: Timestamp
     package let issued: IssuedRefresh
     package let sealedSecret: [UInt8]
 
     package init(
-        id: UUID, clientID: String, scopes: ScopeSet, authTime: Timestamp, amr: [String], expiresAt: Timestamp,
-        issued: IssuedRefresh, sealedSecret: [UInt8]
+        id: UUID, clientID: String, scopes: ScopeSet, authTime: Timestamp, amr: [String], isVerified: Bool,
+        expiresAt: Timestamp, issued: IssuedRefresh, sealedSecret: [UInt8]
     ) {
         self.id = id
         self.clientID = clientID
         self.scopes = scopes
         self.authTime = authTime
         self.amr = amr
+        self.isVerified = isVerified
         self.expiresAt = expiresAt
         self.issued = issued
         self.sealedSecret = sealedSecret

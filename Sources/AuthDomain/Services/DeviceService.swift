@@ -50,6 +50,25 @@ package struct DeviceService: Sendable {
         }
     }
 
+    /// Idempotent. Needs fresh proof, also for one's own device: a lost one stays out until its user clears it.
+    package func reportLost(_ id: String, _ caller: Caller) async throws(AuthFailure) {
+        let target = try await device(id, caller)
+        try gate.requireFreshProof(caller)
+        _ = try await available { () async throws(Unavailability) in
+            try await store.revokeDevice(target.id, of: caller.userID, status: .lost, at: clock.now())
+        }
+    }
+
+    /// The device was found. Idempotent, without effect on one that is not lost; needs fresh proof. The sessions that
+    /// ended with the loss stay ended.
+    package func clearLost(_ id: String, _ caller: Caller) async throws(AuthFailure) {
+        let target = try await device(id, caller)
+        try gate.requireFreshProof(caller)
+        try await available { () async throws(Unavailability) in
+            try await store.clearLostDevice(target.id, of: caller.userID, at: clock.now())
+        }
+    }
+
     package func revokeOthers(_ caller: Caller) async throws(AuthFailure) {
         try gate.requireFreshProof(caller)
         try await available { () async throws(Unavailability) in

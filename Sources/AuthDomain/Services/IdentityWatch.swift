@@ -28,11 +28,13 @@ package struct IdentityWatch: Sendable {
     package func look(every interval: Duration) async throws(Unavailability) -> Outcome {
         guard try await store.claimTurn(every: interval, at: clock.now()) else { return .notOurTurn }
         do throws(Unavailability) {
-            let census = try await readAll(inDoubt: false) { _ throws(Unavailability) in }
+            var isInDoubt = false
+            let census = try await readAll(inDoubt: false) { steps throws(Unavailability) in
+                isInDoubt = isInDoubt || steps.contains { $0.1.isDoubt || $0.0.doubt != nil }
+            }
             if let known = try await store.disappearance() { return .disappearance(known) }
             if census.isMassDisappearance { return try await declare(.rows, census) }
-            return census.vanishedSessions + census.vanishedUsers > 0 || follow == .session
-                ? .inDoubt(census) : .allWell
+            return isInDoubt ? .inDoubt(census) : .allWell
         } catch .misconfigured {
             // A table that was renamed or dropped is no fault of the network, and its rows may come back incomplete.
             let census = try await believed()
@@ -66,6 +68,7 @@ package struct IdentityWatch: Sendable {
     package static func isAbsenceCredible(
         _ store: any IdentityWatchStore, at now: Timestamp
     ) async throws(Unavailability) -> Bool {
+        if store.mayBeBehind { return false }
         if try await store.disappearance() != nil { return false }
         return try await !sample(store, follow: .revocation, at: now).isMassDisappearance
     }
@@ -78,9 +81,17 @@ package struct IdentityWatch: Sendable {
             after: nil, inDoubt: false, limit: Limits.sightingBatch, at: now)
         var taker = CensusTaker()
         for (linked, sighting) in zip(sessions, try await store.sightings(of: sessions)) {
-            taker.count(linked, .judge(linked, sighting, follow: follow, at: now), at: now)
+            taker.count(linked, judge(linked, sighting, store, follow, at: now), at: now)
         }
         return try await completed(taker.census, store)
+    }
+
+    private static func judge(
+        _ linked: LinkedSession, _ sighting: SessionSighting, _ store: any IdentityWatchStore, _ follow: IdentityFollow,
+        at now: Timestamp
+    ) -> SightingVerdict {
+        let verdict = SightingVerdict.judge(linked, sighting, follow: follow, at: now)
+        return store.mayBeBehind ? verdict.believedOfReplica(linked) : verdict
     }
 
     private func readAll(
@@ -95,7 +106,7 @@ package struct IdentityWatch: Sendable {
             let sightings = try await store.sightings(of: sessions)
             var steps: [(LinkedSession, SightingStep)] = []
             for (linked, sighting) in zip(sessions, sightings) {
-                let verdict = SightingVerdict.judge(linked, sighting, follow: follow, at: now)
+                let verdict = Self.judge(linked, sighting, store, follow, at: now)
                 taker.count(linked, verdict, at: now)
                 steps.append((linked, .next(linked, verdict, at: now)))
             }

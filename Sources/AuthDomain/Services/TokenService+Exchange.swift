@@ -75,7 +75,7 @@ extension TokenService {
         }
         switch SessionVerdict.judge(session: view.session, user: view.user, link: view.link, at: now) {
         case .refused(let reason, let deviceID, let isDeviceHeld):
-            if view.restsOnAbsence(reason) { try await requireCredibleAbsence(at: now) }
+            try await requireCredible(view.evidence(for: reason), at: now)
             throw await mint.refuse(
                 reason, isDeviceHeld: isDeviceHeld, deviceID: deviceID, presented: request.token, keyring: keyring,
                 at: now)
@@ -156,8 +156,8 @@ extension TokenService {
             id: id, clientID: request.options.clientID ?? Self.defaultClientID,
             // The gate withholds at each mint; the session keeps what its user may have once verified.
             scopes: try narrowed(request.options.scopes, within: policy.scopes),
-            authTime: proved.session.createdAt, amr: ["session"], expiresAt: end, issued: issued,
-            sealedSecret: sealed)
+            authTime: proved.session.createdAt, amr: ["session"], isVerified: proved.user.isVerified, expiresAt: end,
+            issued: issued, sealedSecret: sealed)
         let part = TokenMint.RefreshPart(
             issued: issued, key: keyring.refresh, sessionID: id, userID: proved.user.id, secret: secret,
             sessionExpiresAt: end)

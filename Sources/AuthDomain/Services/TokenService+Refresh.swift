@@ -92,7 +92,7 @@ extension TokenService {
                 sessionEnd: session.rotation.expiresAt, at: now)
             let rotation = Rotation(
                 sessionID: session.id, state: session.rotation, issued: issued, keyHash: keyHash,
-                isRestored: isRestored, at: now)
+                isVerified: grant.isVerified, isRestored: isRestored, at: now)
             // Signed before it is written: a signer that is busy must not leave a generation behind that nobody has.
             let answer = try await answer(grant, session, issued, secret, keyring, now)
             let isWritten = try await available { () async throws(Unavailability) in try await store.rotate(rotation) }
@@ -109,22 +109,37 @@ extension TokenService {
             throw await refuse(reason, session, request, keyring, now)
         }
         if session.deviceStatus == .suspended { throw await refuse(.deviceSuspended, session, request, keyring, now) }
-        guard let user = view.user else {
-            try await requireCredibleAbsence(at: now)
-            throw await refuse(.accountDeleted, session, request, keyring, now)
-        }
-        if user.isBanned(at: now) { throw await refuse(.userBanned, session, request, keyring, now) }
-
+        let isVerified = try await isVerified(view, session, request, keyring, now)
         let scopes = try narrowed(request.options.scopes, within: session.scopes)
         guard
             let admitted = policy.gate.admit(
-                scopes: scopes, audiences: policy.audiences, isVerified: user.isVerified)
+                scopes: scopes, audiences: policy.audiences, isVerified: isVerified)
         else { throw await refuse(.identityUnverified, session, request, keyring, now) }
         return AccessGrant(
             subject: session.userID, sessionID: session.id.description, deviceID: session.deviceID,
             clientID: session.clientID, scopes: admitted.scopes, audiences: admitted.audiences,
-            isVerified: user.isVerified, authTime: session.authTime, amr: session.amr, actor: nil,
+            isVerified: isVerified, authTime: session.authTime, amr: session.amr, actor: nil,
             lifetime: policy.accessLifetime, custom: view.claims)
+    }
+
+    /// Contract section 3: while too much has vanished for an absence to mean anything, device sessions go on refreshing,
+    /// with what was last known of their users.
+    private func isVerified(
+        _ view: RefreshView, _ session: DeviceSession, _ request: RefreshRequest, _ keyring: Keyring,
+        _ now: Timestamp
+    ) async throws(AuthFailure) -> Bool {
+        guard let user = view.user else {
+            if try await isAbsenceCredible(at: now) {
+                throw await refuse(.accountDeleted, session, request, keyring, now)
+            }
+            guard let wasVerified = session.wasVerified else { throw .unavailable(.dependency) }
+            return wasVerified
+        }
+        if user.isBanned(at: now) {
+            try await requireCredible(.rows, at: now)
+            throw await refuse(.userBanned, session, request, keyring, now)
+        }
+        return user.isVerified
     }
 
     private func answer(

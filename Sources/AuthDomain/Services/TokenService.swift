@@ -62,11 +62,26 @@ package struct TokenService: Sendable {
         do throws(Unavailability) { return try keys.required() } catch { throw .unavailable(error) }
     }
 
-    /// Comes before every refusal that rests on a row not being there: while too many are not, it could not be found out.
-    func requireCredibleAbsence(at now: Timestamp) async throws(AuthFailure) {
-        let isCredible = try await available { () async throws(Unavailability) in
+    /// Comes before every refusal that rests on the identity store: what a replica says may be over, and while too many
+    /// rows are not there, none that is missing says anything.
+    func requireCredible(_ evidence: ExchangeView.Evidence, at now: Timestamp) async throws(AuthFailure) {
+        let isCredible =
+            switch evidence {
+            case .ours: true
+            case .rows: !identities.mayBeBehind
+            case .absence: try await isAbsenceCredible(at: now)
+            }
+        guard isCredible else { throw .unavailable(.dependency) }
+    }
+
+    /// For whoever found no row of a user: throws where that means nothing.
+    package func requireCredibleAbsence(at now: Timestamp) async throws(AuthFailure) {
+        try await requireCredible(.absence, at: now)
+    }
+
+    func isAbsenceCredible(at now: Timestamp) async throws(AuthFailure) -> Bool {
+        try await available { () async throws(Unavailability) in
             try await IdentityWatch.isAbsenceCredible(identities, at: now)
         }
-        guard isCredible else { throw .unavailable(.dependency) }
     }
 }

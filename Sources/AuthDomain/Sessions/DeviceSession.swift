@@ -12,6 +12,9 @@ package struct DeviceSession: Sendable {
     /// When the user last proved who they are; refresh never moves it.
     package let authTime: Timestamp
     package let amr: [String]
+    /// Whether the user was verified at the last mint that moved this session; `nil` where nobody noted it. Asked for
+    /// only while the identity store cannot be believed.
+    package let wasVerified: Bool?
     package let createdAt: Timestamp
     package let rotation: RotationState
     package let current: IssuedRefresh
@@ -20,8 +23,8 @@ package struct DeviceSession: Sendable {
 
     package init(
         id: UUID, userID: String, deviceID: UUID, deviceStatus: DeviceStatus, clientID: String, scopes: ScopeSet,
-        identitySessionID: String, authTime: Timestamp, amr: [String], createdAt: Timestamp, rotation: RotationState,
-        current: IssuedRefresh, sealedSecret: [UInt8]
+        identitySessionID: String, authTime: Timestamp, amr: [String], wasVerified: Bool?, createdAt: Timestamp,
+        rotation: RotationState, current: IssuedRefresh, sealedSecret: [UInt8]
     ) {
         self.id = id
         self.userID = userID
@@ -32,6 +35,7 @@ package struct DeviceSession: Sendable {
         self.identitySessionID = identitySessionID
         self.authTime = authTime
         self.amr = amr
+        self.wasVerified = wasVerified
         self.createdAt = createdAt
         self.rotation = rotation
         self.current = current
@@ -73,11 +77,13 @@ package struct Rotation: Sendable {
     package let rotatedAt: Timestamp
     package let rotationKeys: [[UInt8]?]
     package let hasSeenKey: Bool
+    /// The user, as this mint says.
+    package let isVerified: Bool
     package let isRestored: Bool
 
     package init(
-        sessionID: UUID, state: RotationState, issued: IssuedRefresh, keyHash: [UInt8]?, isRestored: Bool,
-        at now: Timestamp
+        sessionID: UUID, state: RotationState, issued: IssuedRefresh, keyHash: [UInt8]?, isVerified: Bool,
+        isRestored: Bool, at now: Timestamp
     ) {
         self.sessionID = sessionID
         expectedGeneration = state.generation
@@ -85,6 +91,7 @@ package struct Rotation: Sendable {
         rotatedAt = now
         rotationKeys = state.keysAfterRotation(from: issued.generation - 1, key: keyHash)
         hasSeenKey = state.hasSeenKey || keyHash != nil
+        self.isVerified = isVerified
         self.isRestored = isRestored
     }
 }

@@ -16,8 +16,11 @@ package struct LoopDatabases: Sendable {
     }
 
     private let pairs: [ObjectIdentifier: Pair]
+    /// Whether the identity store's URL allows a replica, by name.
+    let mayReadReplica: Bool
 
     package init(_ pairs: [Pair]) {
+        mayReadReplica = pairs.contains { $0.identity.mayReadReplica }
         self.pairs = Dictionary(
             pairs.map { (ObjectIdentifier($0.main.loop), $0) }, uniquingKeysWith: { first, _ in first })
     }

@@ -74,6 +74,15 @@ extension PostgresStore: DeviceStore {
         }
     }
 
+    package func clearLostDevice(
+        _ id: UUID, of userID: String, at now: Timestamp
+    ) async throws(Unavailability) {
+        try await reading { () async throws(DatabaseError) in
+            _ = try await databases.current.main.write(
+                Self.clearLost, [.uuid(id), .text(userID), .timestamp(now)])
+        }
+    }
+
     private func endSessions(
         ofDevice id: UUID, _ status: DeviceStatus, at now: Timestamp, in transaction: Transaction
     ) async throws(DatabaseError) {
@@ -90,18 +99,32 @@ extension PostgresStore: DeviceStore {
         WHERE id = $1 AND user_id = $2 RETURNING id
         """, [.uuid, .text, .text, .text])
 
-    /// Idempotent: a device that is held already keeps its state and the time of it.
+    /// Idempotent: a device that is held already keeps its state and the time of it. What was revoked may turn out to be
+    /// lost, which no new session undoes.
     private static let holdDevice = Statement(
         "hold_device",
         """
         WITH held AS (
             UPDATE sallyport.devices SET status = $3, status_at = $4, push_provider = NULL, sealed_push_token = NULL,
                 push_fingerprint = NULL
-            WHERE id = $1 AND user_id = $2 AND status IN ('active', 'suspended') RETURNING id, user_id
+            WHERE id = $1 AND user_id = $2
+                AND (status IN ('active', 'suspended') OR status = 'revoked' AND $3 = 'lost')
+            RETURNING id, user_id
         )
         INSERT INTO sallyport.audit_events (at, event, user_id, device_id, reason)
         SELECT $4, 'device_held', user_id, id, $3 FROM held RETURNING device_id AS id
         """, [.uuid, .text, .text, .timestamp])
+
+    private static let clearLost = Statement(
+        "clear_lost_device",
+        """
+        WITH cleared AS (
+            UPDATE sallyport.devices SET status = 'active', status_at = $3
+            WHERE id = $1 AND user_id = $2 AND status = 'lost' RETURNING id, user_id
+        )
+        INSERT INTO sallyport.audit_events (at, event, user_id, device_id, reason)
+        SELECT $3, 'device_released', user_id, id, 'found' FROM cleared
+        """, [.uuid, .text, .timestamp])
 
     private static let holdOtherDevices = Statement(
         "hold_other_devices",

@@ -3,6 +3,8 @@ import Postgres
 package import Primitives
 
 extension PostgresStore: IdentityWatchStore {
+    package var mayBeBehind: Bool { databases.mayReadReplica }
+
     package func claimTurn(every interval: Duration, at now: Timestamp) async throws(Unavailability) -> Bool {
         try await reading { () async throws(DatabaseError) in
             let rows = try await databases.current.main.write(

@@ -11,7 +11,8 @@ extension DeviceSession {
             deviceStatus: try DeviceStatus(stored: row.text("device_status")), clientID: try row.text("client_id"),
             scopes: ScopeSet(try row.text("scope").split(separator: " ").map(String.init)),
             identitySessionID: try row.text("identity_session_id"), authTime: try row.timestamp("auth_time"),
-            amr: try row.textArray("amr").compactMap { $0 }, createdAt: try row.timestamp("created_at"),
+            amr: try row.textArray("amr").compactMap { $0 },
+            wasVerified: try row.optionalBool("was_verified"), createdAt: try row.timestamp("created_at"),
             rotation: RotationState(
                 generation: generation, rotatedAt: try row.timestamp("rotated_at"),
                 rotationKeys: try row.bytesArray("rotation_keys"), hasSeenKey: try row.bool("has_seen_key"),

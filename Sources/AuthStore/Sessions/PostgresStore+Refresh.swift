@@ -33,7 +33,7 @@ extension PostgresStore {
                     .int64(rotation.issued.generation), .text(rotation.issued.kid),
                     .timestamp(rotation.issued.issuedAt), .timestamp(rotation.issued.expiresAt),
                     .timestamp(rotation.rotatedAt), .bytesArray(rotation.rotationKeys),
-                    .bool(rotation.hasSeenKey),
+                    .bool(rotation.hasSeenKey), .bool(rotation.isVerified),
                 ])
             return !rows.isEmpty
         }
@@ -58,7 +58,7 @@ extension PostgresStore {
         """
         SELECT s.id, s.user_id, s.device_id, d.status AS device_status, s.client_id, s.scope, s.identity_session_id,
             s.auth_time, s.amr, s.created_at, s.expires_at, s.sealed_secret, s.generation, s.refresh_kid, s.issued_at,
-            s.token_expires_at, s.rotated_at, s.rotation_keys, s.has_seen_key, s.end_reason
+            s.token_expires_at, s.rotated_at, s.rotation_keys, s.has_seen_key, s.was_verified, s.end_reason
         FROM sallyport.device_sessions s JOIN sallyport.devices d ON d.id = s.device_id
         WHERE s.id = $1
         """, [.uuid])
@@ -72,13 +72,14 @@ extension PostgresStore {
 
     private static let rotationTypes: [SQLType] = [
         .uuid, .int64, .int64, .text, .timestamp, .timestamp, .timestamp, .bytesArray, .bool,
+        .bool,
     ]
 
     private static let rotateSession = Statement(
         "rotate",
         """
         UPDATE sallyport.device_sessions SET generation = $3, refresh_kid = $4, issued_at = $5, token_expires_at = $6,
-            rotated_at = $7, rotation_keys = $8, has_seen_key = $9
+            rotated_at = $7, rotation_keys = $8, has_seen_key = $9, was_verified = $10
         WHERE id = $1 AND generation = $2 AND ended_at IS NULL RETURNING id
         """, rotationTypes)
 
@@ -88,7 +89,8 @@ extension PostgresStore {
         """
         WITH rotated AS (
             UPDATE sallyport.device_sessions SET generation = $3, refresh_kid = $4, issued_at = $5,
-                token_expires_at = $6, rotated_at = $7, rotation_keys = $8, has_seen_key = $9
+                token_expires_at = $6, rotated_at = $7, rotation_keys = $8, has_seen_key = $9,
+                was_verified = $10
             WHERE id = $1 AND generation = $2 AND ended_at IS NULL RETURNING id, user_id, device_id
         )
         INSERT INTO sallyport.audit_events (at, event, user_id, device_session_id, device_id, reason)

@@ -76,7 +76,7 @@ extension PostgresStore {
                 .text(session.clientID), .text(session.scopes.description), .timestamp(session.authTime),
                 .textArray(session.amr), .timestamp(seen.seenAt), .timestamp(session.expiresAt),
                 .bytes(session.sealedSecret), .int64(session.issued.generation), .text(session.issued.kid),
-                .timestamp(session.issued.issuedAt), .timestamp(session.issued.expiresAt),
+                .timestamp(session.issued.issuedAt), .timestamp(session.issued.expiresAt), .bool(session.isVerified),
             ])
     }
 
@@ -161,8 +161,8 @@ extension PostgresStore {
         WITH started AS (
             INSERT INTO sallyport.device_sessions (id, user_id, device_id, identity_session_id, client_id, scope,
                 auth_time, amr, created_at, expires_at, sealed_secret, generation, refresh_kid, issued_at,
-                token_expires_at, rotated_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $9)
+                token_expires_at, rotated_at, was_verified)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $9, $16)
             RETURNING id
         )
         INSERT INTO sallyport.audit_events (at, event, user_id, device_session_id, device_id)
@@ -170,6 +170,6 @@ extension PostgresStore {
         """,
         [
             .uuid, .text, .uuid, .text, .text, .text, .timestamp, .textArray, .timestamp, .timestamp, .bytes, .int64,
-            .text, .timestamp, .timestamp,
+            .text, .timestamp, .timestamp, .bool,
         ])
 }

@@ -23,13 +23,22 @@ extension ConnectionTarget {
             "keepalives_count": String(configuration.keepaliveProbes),
             "tcp_user_timeout": String(configuration.acknowledgementTimeout.wholeMilliseconds),
         ]
-        // A session that we make read-only would be refused as one that takes no writes.
+        // A session that we make read-only would be refused as one that takes no writes. A replica may be behind: it is
+        // read where the URL asks for one.
         if configuration.isReadOnly {
-            all["target_session_attrs"] = "any"
+            if !allowsReplica { all["target_session_attrs"] = "primary" }
         } else {
             defaults["target_session_attrs"] = "read-write"
         }
         return all.merging(defaults) { own, _ in own }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// Whether the URL itself says that a server in recovery will do.
+    var allowsReplica: Bool {
+        switch keywords["target_session_attrs"] {
+        case nil, "primary", "read-write": false
+        default: true
+        }
     }
 
     /// Session settings that are in force from the first statement on. The URL's own come later and win, but for the

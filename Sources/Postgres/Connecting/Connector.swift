@@ -2,7 +2,7 @@ import Reactor
 
 /// Finds a host of the URL that answers. Bound to its loop.
 final class Connector {
-    private let target: ConnectionTarget
+    let target: ConnectionTarget
     private let configuration: DatabaseConfiguration
     private let loop: EventLoop
     /// Where the last connection came about: asked first, so that an unreachable host costs its timeout once.

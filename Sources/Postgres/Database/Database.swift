@@ -47,6 +47,9 @@ package final class Database: @unchecked Sendable {
         connector = Connector(try ConnectionTarget(url), configuration, on: loop)
     }
 
+    /// Whether a connection for reads may lead to a replica, which can be behind.
+    package var mayReadReplica: Bool { configuration.isReadOnly && connector.target.allowsReplica }
+
     var deadline: ContinuousClock.Instant { .now + configuration.queryDeadline }
 
     func assertOnLoop() {

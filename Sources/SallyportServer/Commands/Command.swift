@@ -3,7 +3,7 @@ import Primitives
 
 /// What the executable can do, by its first argument.
 package enum Command: String, CaseIterable {
-    case serve, dev, migrate, sessions, identity, config, version, help
+    case serve, dev, migrate, devices, sessions, identity, config, version, help
 
     /// Runs the command named by the arguments and returns the exit status: 0 done, 1 failed, 2 misused.
     package static func run(_ environment: ProcessEnvironment) -> Int32 {
@@ -39,6 +39,9 @@ package enum Command: String, CaseIterable {
             let command = MigrateCommand(
                 showsStatus: arguments.takeFlag("--status"), isStandalone: arguments.takeFlag("--standalone"))
             return command.run(try settingsReader(&arguments, environment), environment)
+        case .devices:
+            let action = try Self.devicesAction(&arguments)
+            return DevicesCommand(action: action).run(try settingsReader(&arguments, environment), environment)
         case .sessions:
             let action = try Self.sessionsAction(&arguments)
             return SessionsCommand(action: action).run(try settingsReader(&arguments, environment), environment)
@@ -75,6 +78,17 @@ package enum Command: String, CaseIterable {
         }
     }
 
+    private static func devicesAction(
+        _ arguments: inout Arguments
+    ) throws(Arguments.Misuse) -> DevicesCommand.Action {
+        let word = try arguments.takeWord("list, revoke, wipe, suspend or resume")
+        if word == "list" { return .list(userID: try arguments.takeOption("--user")) }
+        guard let order = DevicesCommand.Order(rawValue: word) else { throw .unknown(word) }
+        let text = try arguments.takeWord("a device's id")
+        guard let id = UUID(text) else { throw .unknown(text) }
+        return .order(order, id)
+    }
+
     private func settingsReader(
         _ arguments: inout Arguments, _ environment: ProcessEnvironment
     ) throws(Arguments.Misuse) -> SettingsReader {
@@ -93,6 +107,8 @@ package enum Command: String, CaseIterable {
           serve [--config FILE] [--test-target]   serve; settings come from SALLYPORT_* variables or FILE
           dev                                     a server with a PostgreSQL and a demo session of its own
           migrate [--status] [--standalone]       bring the database to this version, or say how it stands
+          devices list [--user ID] | revoke ID | wipe ID | suspend ID | resume ID
+                                                  the users' devices, and orders for one of them
           sessions list [--user ID] | end SID | end --user ID
                                                   the live device sessions, or their end
           identity inspect                        the preset of the identity tables, or what is missing

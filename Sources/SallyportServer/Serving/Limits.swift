@@ -22,6 +22,9 @@ enum Limits {
     /// Lines of `sessions list`: what a terminal still shows, and a bounded read.
     static let sessionsListedMax = 1_000
 
+    /// Lines of `devices list`, likewise.
+    static let devicesListedMax = 1_000
+
     /// Connections of the process at least, however few descriptors there are.
     static let connectionsMin = 16
 
