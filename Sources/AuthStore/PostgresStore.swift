@@ -25,9 +25,23 @@ package final class PostgresStore: Sendable {
         self.logger = logger
     }
 
-    /// The operator's claims from one row `claims`; anything but an object of at most 2 KiB is our operator's fault and
-    /// a 503, not a token without claims.
-    func customClaims(_ rows: Rows) throws(DatabaseError) -> CustomClaims {
+    /// The operator's claims from one row `claims`; a function that fails, and anything but an object of at most 2 KiB,
+    /// is our operator's fault and a 503, not a token without claims.
+    func customClaims(_ pending: PendingRows) async throws(DatabaseError) -> CustomClaims {
+        let rows: Rows
+        do throws(DatabaseError) {
+            rows = try await pending.rows()
+        } catch {
+            // The message of the database stays out: it may quote what the function has read.
+            switch error {
+            case .functionFailed(let sqlState):
+                logger.error("custom_claims failed", [LogField("db.sqlstate", sqlState)])
+            case .unavailable(.misconfigured):
+                logger.error("custom_claims cannot be called, or misses what it needs")
+            default: break
+            }
+            throw error
+        }
         guard let row = rows.first else { return .none }
         let claims: CustomClaims
         do throws(CustomClaims.Failure) {

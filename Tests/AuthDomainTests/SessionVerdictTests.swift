@@ -59,6 +59,11 @@ struct SessionVerdictTests {
         #expect(judge(nil, link(expiresIn: 0)) == .refused(.sessionExpired, deviceID: Self.device))
         #expect(judge(nil, link(expiresIn: -1)) == .refused(.sessionExpired, deviceID: Self.device))
         #expect(judge(nil, user: nil, nil) == .refused(.sessionUnknown, deviceID: nil))
+        // A user's row takes those of their sessions along.
+        for expiresIn: Int64 in [-1, 0, 1] {
+            #expect(
+                judge(nil, user: nil, link(expiresIn: expiresIn)) == .refused(.accountDeleted, deviceID: Self.device))
+        }
     }
 
     @Test("a user without a row, or with a ban that lasts, is refused")

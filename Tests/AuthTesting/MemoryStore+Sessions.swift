@@ -48,8 +48,9 @@ extension MemoryStore: SessionStore {
     ) async throws(Unavailability) -> ExchangeView {
         try await call(.exchangeView) { state in
             let session = state.identitySessions[token.exposed]
+            let link = state.link(tokenHash)
             return ExchangeView(
-                session: session, user: session.flatMap { state.users[$0.userID] }, link: state.link(tokenHash))
+                session: session, user: (session?.userID ?? link?.userID).flatMap { state.users[$0] }, link: link)
         }
     }
 

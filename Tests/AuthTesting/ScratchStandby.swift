@@ -36,6 +36,12 @@ package final class ScratchStandby: Sendable {
             "SELECT pg_last_wal_replay_lsn() >= '\(position)'::pg_lsn", database: "postgres") == [["t"]]
     }
 
+    /// Rows of text, of the standby itself.
+    @discardableResult
+    package func sql(_ text: String) throws -> [[String]] {
+        try postgres.runSQL(text, database: "postgres")
+    }
+
     /// Ends recovery: from now on it takes writes.
     package func promote() throws {
         try postgres.runSQL("SELECT pg_promote(true, 30)", database: "postgres")

@@ -8,7 +8,7 @@ package enum SessionVerdict: Equatable, Sendable {
 
     /// - Parameters:
     ///   - session: the row, `nil` when there is certainly none.
-    ///   - user: its user's row, `nil` when there is certainly none.
+    ///   - user: its user's row, or that of the session as we remember it; `nil` when there is certainly none.
     ///   - link: what we remember of the session.
     package static func judge(
         session: IdentitySession?, user: IdentityUser?, link: SessionLink?, at now: Timestamp
@@ -21,6 +21,7 @@ package enum SessionVerdict: Equatable, Sendable {
         if let end = link?.end { return .refused(end, deviceID: link?.deviceID) }
         guard let session else {
             guard let link else { return .refused(.sessionUnknown, deviceID: nil) }
+            guard user != nil else { return .refused(.accountDeleted, deviceID: link.deviceID) }
             return .refused(link.expiresAt > now ? .sessionRevoked : .sessionExpired, deviceID: link.deviceID)
         }
         guard session.expiresAt > now else {

@@ -11,9 +11,12 @@ extension PostgresStore {
             let session = databases.current.identity.beginRead(
                 identity.sessionByToken, [.text(token.exposed)])
             let row = try await session.rows().first
+            let known = try await link.rows().first.map(SessionLink.init(row:))
+            guard let row else {
+                return ExchangeView(session: nil, user: try await user(ofGone: known), link: known)
+            }
             return ExchangeView(
-                session: try row.map(IdentitySession.init(row:)), user: try row.flatMap(IdentityUser.init(row:)),
-                link: try await link.rows().first.map(SessionLink.init(row:)))
+                session: try IdentitySession(row: row), user: try IdentityUser(row: row), link: known)
         }
     }
 
@@ -24,14 +27,14 @@ extension PostgresStore {
             let main = databases.current.main
             guard let installationID else {
                 let claims = main.beginRead(Self.userClaims, [.text(userID), .optional(deviceID, SQLValue.uuid)])
-                return MintView(device: nil, claims: try customClaims(try await claims.rows()))
+                return MintView(device: nil, claims: try await customClaims(claims))
             }
             let device = main.beginRead(Self.deviceByInstallation, [.text(userID), .text(installationID)])
             let claims = main.beginRead(
                 Self.installationClaims, [.text(userID), .text(installationID), .uuid(candidateID)])
             return MintView(
                 device: try await device.rows().first.map(Device.init(row:)),
-                claims: try customClaims(try await claims.rows()))
+                claims: try await customClaims(claims))
         }
     }
 
@@ -47,6 +50,13 @@ extension PostgresStore {
             let rows = try await databases.current.identity.read(identity.userByID, [.text(id)])
             return try rows.first.flatMap(IdentityUser.init(row:))
         }
+    }
+
+    /// A user's row goes with its sessions': which of the two is gone makes the difference.
+    private func user(ofGone link: SessionLink?) async throws(DatabaseError) -> IdentityUser? {
+        guard let link else { return nil }
+        return try await databases.current.identity.read(identity.userByID, [.text(link.userID)]).first
+            .flatMap(IdentityUser.init(row:))
     }
 
     static func values(of seen: SeenSession) -> [SQLValue] {

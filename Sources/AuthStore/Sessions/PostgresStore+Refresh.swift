@@ -20,7 +20,7 @@ extension PostgresStore {
             if found.rotation.end != nil { return RefreshView(session: found, user: nil, claims: .none) }
             return RefreshView(
                 session: found, user: try await user.rows().first.flatMap(IdentityUser.init(row:)),
-                claims: try customClaims(try await claims.rows()))
+                claims: try await customClaims(claims))
         }
     }
 
