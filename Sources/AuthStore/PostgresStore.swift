@@ -25,6 +25,15 @@ package final class PostgresStore: Sendable {
         self.logger = logger
     }
 
+    /// Contract section 3: such a session proves nothing fresh, and somebody has to look at the clocks.
+    func notice(_ seen: SeenSession) {
+        let ahead = seen.session.createdAt - seen.seenAt
+        guard ahead > Limits.clockSkew else { return }
+        logger.warning(
+            "a session was made in the future: the clocks of the application and of this server differ",
+            [LogField("identity.ahead_s", ahead.wholeSeconds)])
+    }
+
     /// The operator's claims from one row `claims`; a function that fails, and anything but an object of at most 2 KiB,
     /// is our operator's fault and a 503, not a token without claims.
     func customClaims(_ pending: PendingRows) async throws(DatabaseError) -> CustomClaims {

@@ -178,6 +178,22 @@ struct IdentityWatchTests {
         #expect(found == .unavailable(.dependency))
     }
 
+    @Test("a lost part of a large store is noticed from inside it, before any look")
+    func lostPart() async throws {
+        // Ids in the order of text, more than the first batch has room for.
+        let names = (0..<700).map { "user-\(1_000 + $0)" }
+        for name in names {
+            stack.signIn(name)
+            _ = try await stack.accessToken(name)
+        }
+        for name in names[400...] { stack.store.removeSession(column: "token-of-\(name)") }
+        for name in [names[400], names[699]] {
+            let found = await failure { () async throws(AuthFailure) in try await stack.accessToken(name) }
+            #expect(found == .unavailable(.dependency), "\(name)")
+        }
+        _ = try await stack.accessToken(names[0])
+    }
+
     @Test("one user that is gone is deleted, and a refresh says so at once")
     func deleted() async throws {
         let answers = try await fleet(12)

@@ -58,27 +58,43 @@ package struct IdentityWatch: Sendable {
         both.knownUsers = max(census.knownUsers, second.knownUsers)
         both.liveUsers = max(census.liveUsers, second.liveUsers)
         if both.isMassDisappearance { return try await declare(.rows, both) }
-        let sample = try await IdentityWatch.sample(store, follow: follow, at: clock.now())
+        let sample = try await IdentityWatch.sample(store, near: nil, follow: follow, at: clock.now())
         if sample.isMassDisappearance { return try await declare(.rows, sample) }
         for (reason, ids) in ends { try await store.endDoubted(ids, reason: reason, at: clock.now()) }
         return .allWell
     }
 
     /// Whether rows that are not there say anything at this moment; for whoever is about to refuse by an absence.
+    ///
+    /// - Parameter userID: whose row or session is missing, where that is known.
     package static func isAbsenceCredible(
-        _ store: any IdentityWatchStore, at now: Timestamp
+        _ store: any IdentityWatchStore, of userID: String?, at now: Timestamp
     ) async throws(Unavailability) -> Bool {
         if store.mayBeBehind { return false }
         if try await store.disappearance() != nil { return false }
-        return try await !sample(store, follow: .revocation, at: now).isMassDisappearance
+        return try await !sample(store, near: userID, follow: .revocation, at: now).isMassDisappearance
     }
 
-    /// One batch, counted and not noted: what it costs is bounded, whatever the size of the deployment.
+    /// Counted and not noted: what it costs is bounded, whatever the size of the deployment. Half a batch is from the
+    /// start, half from where something is missing, for a part of a table may be lost and the rest well; near the end of
+    /// all, where there is little behind it, a third half follows the first.
     private static func sample(
-        _ store: any IdentityWatchStore, follow: IdentityFollow, at now: Timestamp
+        _ store: any IdentityWatchStore, near userID: String?, follow: IdentityFollow, at now: Timestamp
     ) async throws(Unavailability) -> IdentityCensus {
-        let sessions = try await store.linkedSessions(
-            after: nil, inDoubt: false, limit: Limits.sightingBatch, at: now)
+        let half = Limits.sightingBatch / 2
+        var sessions = try await store.linkedSessions(after: nil, inDoubt: false, limit: half, at: now)
+        if let last = sessions.last, sessions.count == half {
+            var near: [LinkedSession] = []
+            if let userID, userID > last.userID {
+                let place = LinkedSession(id: "", userID: userID, expiresAt: now, doubt: nil)
+                near = try await store.linkedSessions(after: place, inDoubt: false, limit: half, at: now)
+            }
+            if near.count < half {
+                let next = try await store.linkedSessions(after: last, inDoubt: false, limit: half, at: now)
+                sessions += next.prefix { session in near.first.map { session.userID < $0.userID } ?? true }
+            }
+            sessions += near
+        }
         var taker = CensusTaker()
         for (linked, sighting) in zip(sessions, try await store.sightings(of: sessions)) {
             taker.count(linked, judge(linked, sighting, store, follow, at: now), at: now)

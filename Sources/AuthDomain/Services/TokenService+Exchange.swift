@@ -75,7 +75,8 @@ extension TokenService {
         }
         switch SessionVerdict.judge(session: view.session, user: view.user, link: view.link, at: now) {
         case .refused(let reason, let deviceID, let isDeviceHeld):
-            try await requireCredible(view.evidence(for: reason), at: now)
+            try await requireCredible(
+                view.evidence(for: reason), of: view.session?.userID ?? view.link?.userID, at: now)
             throw await mint.refuse(
                 reason, isDeviceHeld: isDeviceHeld, deviceID: deviceID, presented: request.token, keyring: keyring,
                 at: now)

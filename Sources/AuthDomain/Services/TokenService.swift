@@ -64,24 +64,26 @@ package struct TokenService: Sendable {
 
     /// Comes before every refusal that rests on the identity store: what a replica says may be over, and while too many
     /// rows are not there, none that is missing says anything.
-    func requireCredible(_ evidence: ExchangeView.Evidence, at now: Timestamp) async throws(AuthFailure) {
+    func requireCredible(
+        _ evidence: ExchangeView.Evidence, of userID: String?, at now: Timestamp
+    ) async throws(AuthFailure) {
         let isCredible =
             switch evidence {
             case .ours: true
             case .rows: !identities.mayBeBehind
-            case .absence: try await isAbsenceCredible(at: now)
+            case .absence: try await isAbsenceCredible(of: userID, at: now)
             }
         guard isCredible else { throw .unavailable(.dependency) }
     }
 
     /// For whoever found no row of a user: throws where that means nothing.
-    package func requireCredibleAbsence(at now: Timestamp) async throws(AuthFailure) {
-        try await requireCredible(.absence, at: now)
+    package func requireCredibleAbsence(of userID: String, at now: Timestamp) async throws(AuthFailure) {
+        try await requireCredible(.absence, of: userID, at: now)
     }
 
-    func isAbsenceCredible(at now: Timestamp) async throws(AuthFailure) -> Bool {
+    func isAbsenceCredible(of userID: String?, at now: Timestamp) async throws(AuthFailure) -> Bool {
         try await available { () async throws(Unavailability) in
-            try await IdentityWatch.isAbsenceCredible(identities, at: now)
+            try await IdentityWatch.isAbsenceCredible(identities, of: userID, at: now)
         }
     }
 }

@@ -115,6 +115,7 @@ extension IdentityMapping.Column {
         case .sessionExpiresAt, .sessionCreatedAt, .banExpires:
             ["timestamp with time zone", "timestamp without time zone"].contains(type)
         case .emailVerified, .banned: type == "boolean"
+        case .sessionUpdatedAt: true
         }
     }
 }

@@ -21,6 +21,8 @@ package struct IdentityMapping: Equatable, Sendable {
         case sessionUserID = "session.userId"
         case sessionExpiresAt = "session.expiresAt"
         case sessionCreatedAt = "session.createdAt"
+        /// May be named like the others; nothing is decided by it.
+        case sessionUpdatedAt = "session.updatedAt"
         case impersonatedBy = "session.impersonatedBy"
         case userID = "user.id"
         case userName = "user.name"
@@ -32,7 +34,7 @@ package struct IdentityMapping: Equatable, Sendable {
         /// Of Better Auth's admin plugin, which not every application has.
         var isOptional: Bool {
             switch self {
-            case .impersonatedBy, .banned, .banExpires, .userName, .userEmail: true
+            case .sessionUpdatedAt, .impersonatedBy, .banned, .banExpires, .userName, .userEmail: true
             default: false
             }
         }

@@ -39,6 +39,7 @@ extension PostgresStore {
     }
 
     package func remember(_ session: SeenSession) async throws(Unavailability) {
+        notice(session)
         try await reading { () async throws(DatabaseError) in
             _ = try await databases.current.main.write(
                 Self.rememberSession, Self.values(of: session) + [.null])

@@ -7,6 +7,7 @@ extension PostgresStore {
     /// Device, tie and device session in one transaction. The device's row is locked first, as a revocation does: one
     /// of the two comes second and sees the other.
     package func register(_ registration: Registration) async throws(Unavailability) -> RegistrationOutcome {
+        notice(registration.seen)
         let push = try registration.push.map { push throws(Unavailability) in
             try sealed(push, for: registration.deviceID)
         }

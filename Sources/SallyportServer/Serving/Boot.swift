@@ -70,6 +70,9 @@ struct Boot: Sendable {
         try await domain { () async throws(AuthDomain.Unavailability) in try await keyring.loadOrCreate() }
         let mapping = try setting { () throws(SettingProblem) in try settings.identityMapping() }
         let catalog = try await catalog(mapping)
+        if loops.first.identity.mayReadReplica {
+            logger.warning("the identity store may be a replica: only what it shows as live is believed")
+        }
         let store = PostgresStore(
             databases: loops.databases, mapping: mapping, catalog: catalog, keys: keyring, sealing: try sealing(),
             random: random, logger: logger)

@@ -36,6 +36,10 @@ struct Readiness: ReadinessSource {
         do throws(DatabaseError) {
             guard let found = try await DisappearanceRecord.read(from: database) else { return nil }
             let census = found.census
+            if found.cause == .table {
+                return "a table was missing while \(census.knownUsers) users were known: "
+                    + "`sallyport identity confirm` or `dismiss`"
+            }
             return "\(census.vanishedSessions) of \(census.knownSessions) linked sessions and "
                 + "\(census.vanishedUsers) of \(census.knownUsers) users have vanished: "
                 + "`sallyport identity confirm` or `dismiss`"

@@ -88,7 +88,7 @@ enum SettingTable {
     private static let identity: [Setting] = [
         Setting(
             "SALLYPORT_IDENTITY_DATABASE_URL", "the database", isSecret: true,
-            "libpq URI of the Better Auth database, with a role that may only read", \.identityDatabaseURL,
+            "libpq URI of the Better Auth database: its primary, with a role that may only read", \.identityDatabaseURL,
             SettingValue.databaseURL),
         Setting(
             "SALLYPORT_IDENTITY_SECRETS", isSecret: true, "Better Auth secrets, in order, a list", \.identitySecrets,
