@@ -9,7 +9,7 @@ enum Shortage: String, Sendable, CaseIterable {
     case sessionRate = "session_rate"
     /// The event loop works on all the requests that it takes.
     case concurrency
-    /// The process has all the connections that it takes.
+    /// The process has all the connections that it takes, or they hold all the bytes that may wait.
     case connections
 }
 

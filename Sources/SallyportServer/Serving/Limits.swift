@@ -34,6 +34,7 @@ enum Limits {
     /// Below this many descriptors a server is told to be short of them: a shell's usual limit.
     static let descriptorsWanted = 1_024
 
-    /// Bytes of memory beside the connections: the program, libcrypto, keys, database connections, prepared answers.
-    static let otherBytesMax = 64 << 20
+    /// Bytes of memory beside the connections: the program, libcrypto, keys, database connections, prepared answers, and
+    /// 16 MiB of rate limits.
+    static let otherBytesMax = 80 << 20
 }
