@@ -1,22 +1,36 @@
-import AuthDomain
+package import AuthDomain
 package import HTTP
 package import Primitives
 import Telemetry
 
-/// What is served before the product is there: liveness, and "starting" for everything else. Never a verdict.
+/// What is served before the product is there: liveness, the key set as soon as its keys are known, and "starting" for
+/// everything else. Never a verdict.
 package struct StartingAPI: HTTPApplication {
+    private let keys: any KeyringSource
+    private let keySet: ShowKeySet
     private let writer: FailureWriter
     private let random: any RandomSource
     private let origins: CrossOriginPolicy
 
-    package init(origins: CrossOriginPolicy = CrossOriginPolicy(), clock: any WallClock, random: any RandomSource) {
+    package init(
+        keys: any KeyringSource, origins: CrossOriginPolicy = CrossOriginPolicy(), clock: any WallClock,
+        random: any RandomSource
+    ) {
+        self.keys = keys
+        keySet = ShowKeySet(keys: keys)
         writer = FailureWriter(clock: clock, random: random)
         self.random = random
         self.origins = origins
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
-        var response = answer(request)
+        var response: HTTPResponse
+        do throws(APIFailure) {
+            response = try origins.preflight(request) ?? answer(request)
+            response.complete(RequestID(random: random))
+        } catch {
+            response = failure(error)
+        }
         origins.mark(&response, to: request)
         return response
     }
@@ -33,16 +47,16 @@ package struct StartingAPI: HTTPApplication {
         return response
     }
 
-    private func answer(_ request: HTTPRequest) -> HTTPResponse {
-        guard var response = origins.preflight(request) ?? alive(request) else {
-            return failure(APIFailure(.unavailable(.starting)))
+    private func answer(_ request: HTTPRequest) throws(APIFailure) -> HTTPResponse {
+        let isReading = request.method == .get || request.method == .head
+        switch request.target.path {
+        case ShowLiveness.path: return ShowLiveness.answer
+        // With the wrong key-encryption keys a server never gets beyond its start; tokens that live are verified on.
+        case ShowKeySet.path where isReading: return try keySet.answer(request)
+        case ShowReadiness.path where isReading && keys.inventory != nil:
+            throw ShowReadiness.failure([ReadinessCheck("signing_key", fault: keys.fault)])
+        default: throw APIFailure(.unavailable(.starting))
         }
-        response.complete(RequestID(random: random))
-        return response
-    }
-
-    private func alive(_ request: HTTPRequest) -> HTTPResponse? {
-        request.target.path == ShowLiveness.path ? ShowLiveness.answer : nil
     }
 
     private func failure(_ failure: APIFailure) -> HTTPResponse {

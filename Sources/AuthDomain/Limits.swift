@@ -15,6 +15,13 @@ package enum Limits {
     /// A `createdAt` further ahead of our clock than this is not fresh.
     package static let clockSkew = Duration.seconds(60)
 
+    /// How long a server may still sign with a key that another one has retired: none works with older keys in memory.
+    package static let keyFollowing = Duration.seconds(60)
+
+    /// A retired key stays published for so long after its last token: a verifier that cannot fetch keeps its set for
+    /// an hour, and must not learn in it that a key is gone which somebody else still knows.
+    static let keyHold = Duration.seconds(3_600)
+
     package static let impersonationLifetimeMax = Duration.seconds(300)
 
     /// How far ahead of our clock a refresh token may have been issued: our own token, so only our clock can be wrong,

@@ -62,8 +62,21 @@ package final class Metrics: Sendable {
         }
     }
 
+    /// One value of this moment; all of one name stand together.
+    package struct Gauge: Sendable {
+        let name: Name
+        let labels: String
+        let value: Double
+
+        package init(_ name: Name, _ labels: Labels = [], _ value: Double) {
+            self.name = name
+            self.labels = Metrics.text(labels)
+            self.value = value
+        }
+    }
+
     /// Prometheus text format 0.0.4. `gauges` are read at this moment.
-    package func text(gauges: [(name: Name, value: Double)]) -> String {
+    package func text(gauges: [Gauge]) -> String {
         var lines: [String] = []
         let state = state.withLock { $0 }
         for (name, help) in state.help.sorted(by: { $0.key < $1.key }) {
@@ -76,8 +89,12 @@ package final class Metrics: Sendable {
                 lines += Self.lines(of: histogram, series)
             }
         }
-        for (name, value) in gauges {
-            lines += ["# HELP \(name.text) \(name.help)", "# TYPE \(name.text) gauge", "\(name.text) \(value)"]
+        var previous: Name?
+        for gauge in gauges {
+            let name = gauge.name
+            if name != previous { lines += ["# HELP \(name.text) \(name.help)", "# TYPE \(name.text) gauge"] }
+            previous = name
+            lines.append("\(name.text)\(Self.braced(gauge.labels)) \(gauge.value)")
         }
         return lines.joined(separator: "\n") + "\n"
     }

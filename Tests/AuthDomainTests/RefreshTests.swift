@@ -1,5 +1,7 @@
 import AuthDomain
 import AuthTesting
+import Crypto
+import JOSE
 import JSON
 import Primitives
 import Testing
@@ -111,6 +113,51 @@ struct RefreshTests {
         #expect(stack.keys.reloads == 1)
     }
 
+    @Test("a compromised refresh key signs nothing more, and yet signs nobody out: its tokens rotate to the next key")
+    func compromisedKey() async throws {
+        let stack = TokenStack()
+        let token = try await stack.exchange().refreshToken
+        let lost = try await stack.refresh(token, key: Self.key)
+        stack.keys.set(.afterRefreshKeyLoss(.compromised))
+        // The lost answer again: the same generation, signed by the key of today, the same bytes each time.
+        let again = try await stack.refresh(token, key: Self.key)
+        #expect(try DecodedToken(again.refreshToken).claims == DecodedToken(lost.refreshToken).claims)
+        #expect(try DecodedToken(again.refreshToken).header["kid"] == .string(JWK(FixedKeys.nextRefresh.publicKey).kid))
+        #expect(try await stack.refresh(token, key: Self.key).refreshToken == again.refreshToken)
+        // Either copy goes on.
+        #expect(try await stack.generation(stack.refresh(try lost.refreshToken, key: "another-key-0000")) == 3)
+    }
+
+    @Test("with a stolen refresh key an expired token gets no new life")
+    func forgedLife() async throws {
+        let stack = TokenStack()
+        let token = try await stack.exchange().refreshToken
+        stack.clock.advance(by: .days(31))
+        var claims = try DecodedToken(token).claims
+        claims["exp"] = .integer((stack.clock.now() + .days(1)).secondsSinceEpoch)
+        let header = JWTHeader(type: "rt+jwt", kid: JWK(FixedKeys.refresh.publicKey).kid)
+        let input = JWS.signingInput(header: header.json, claims: claims)
+        let forged = JWS.compact(signingInput: input, signature: try FixedKeys.refresh.sign(input))
+        let refused = try await refusal { () async throws(AuthFailure) in try await stack.refresh(forged) }
+        #expect(refused.reason == .refreshExpired)
+    }
+
+    @Test("a token of a removed refresh key is told its true end, and a key that is only out of reach is our fault")
+    func removedKey() async throws {
+        let stack = TokenStack()
+        let token = try await stack.exchange().refreshToken
+        let lost = try await stack.refresh(token, key: Self.key)
+        stack.keys.set(.afterRefreshKeyLoss(.retired))
+        let found = await failure { () async throws(AuthFailure) in try await stack.refresh(token, key: Self.key) }
+        #expect(found == .unavailable(.misconfigured))
+        stack.keys.set(.afterRefreshKeyLoss(.removed))
+        stack.clock.advance(by: .days(31))
+        let refused = try await refusal { () async throws(AuthFailure) in
+            try await stack.refresh(lost.refresh?.token ?? "")
+        }
+        #expect(refused.reason == .refreshExpired)
+    }
+
     @Test("a refresh may narrow its access token, never widen it, and narrows nothing for good")
     func scopes() async throws {
         let stack = TokenStack()
@@ -202,5 +249,17 @@ extension Keyring {
             FixedKeys.pair(.refresh, .current, FixedKeys.nextRefresh),
             FixedKeys.pair(.verdict, .current, FixedKeys.verdict),
         ])
+    }
+
+    /// The same, but of the old refresh key there is only the public half.
+    static func afterRefreshKeyLoss(_ state: KeyState) -> Keyring {
+        let half = PublicHalf(
+            purpose: .refresh, state: state, jwk: JWK(FixedKeys.refresh.publicKey), createdAt: FixedKeys.createdAt)
+        let pairs = [
+            FixedKeys.pair(.access, .current, FixedKeys.signing),
+            FixedKeys.pair(.refresh, .current, FixedKeys.nextRefresh),
+            FixedKeys.pair(.verdict, .current, FixedKeys.verdict),
+        ]
+        return Keyring(pairs, publicHalves: [half], hasher: FixedKeys.hasher) ?? .afterRefreshKeyChange
     }
 }

@@ -59,6 +59,10 @@ struct KeyringTests {
             await #expect(throws: AuthDomain.Unavailability.misconfigured) { try await other.reload() }
             await #expect(throws: AuthDomain.Unavailability.misconfigured) { try await other.identitySecret() }
             #expect(other.keyring == nil)
+            // The public halves need no key-encryption key: who verifies notices nothing.
+            let known = keyring(pair)
+            #expect(try await other.published == known.reload().published)
+            #expect(other.fault?.contains("does not open") == true && known.fault == nil)
             #expect(try tables.sql("SELECT kid, sealed_private_key FROM sallyport.keys ORDER BY kid") == before)
         }
     }
@@ -87,10 +91,14 @@ struct KeyringTests {
                 UPDATE sallyport.keys SET sealed_private_key =
                     (SELECT sealed_private_key FROM sallyport.keys WHERE purpose = 'refresh') WHERE purpose = 'access'
                 """)
-            await #expect(throws: AuthDomain.Unavailability.misconfigured) { try await keyring(pair).reload() }
-            // What is in memory goes on.
-            await #expect(throws: AuthDomain.Unavailability.misconfigured) { try await first.reload() }
-            #expect(first.keyring != nil)
+            let strange = keyring(pair)
+            await #expect(throws: AuthDomain.Unavailability.misconfigured) { try await strange.reload() }
+            let kid = try first.required().signing.kid
+            #expect(strange.inventory?.unreadable == ["key:\(kid)"])
+            #expect(strange.published?.map(\.kid) == [kid])
+            // What is in memory goes on, and says so.
+            #expect(try await first.reload().signing.kid == kid)
+            #expect(first.fault?.contains("key:\(kid)") == true)
         }
     }
 
@@ -122,22 +130,109 @@ struct KeyringTests {
         }
     }
 
-    private func database() throws -> ScratchDatabase { try ScratchCluster.shared.database() }
-
-    private func onMigrated(
-        _ scratch: ScratchDatabase, _ body: @escaping @Sendable (LoopDatabases.Pair) async throws -> Void
-    ) async throws {
-        try await onLoop(scratch) { main, identity in
-            _ = try await MigrationRunner(migrations: Migrations.all).apply(on: main, clock: TestClock())
-            try await body(LoopDatabases.Pair(main: main, identity: identity))
+    @Test("who can write the table only adds no key to the key set: a public half needs the deployment's own mark")
+    func forgedRow() async throws {
+        let tables = try database()
+        try await onMigrated(tables) { pair in
+            let keyring = keyring(pair)
+            try await keyring.loadOrCreate()
+            let before = keyring.published?.map(\.kid)
+            let forged = FixedKeys.pair(.access, .next, FixedKeys.foreign)
+            let (n, e) = (Hex.encode(forged.jwk.key.modulus), Hex.encode(forged.jwk.key.exponent))
+            let mac = Hex.encode(FixedKeys.hasher.publicMAC(kid: forged.kid, purpose: .access))
+            try tables.sql(
+                """
+                INSERT INTO sallyport.keys (kid, purpose, state, sealed_private_key, created_at, state_at, modulus,
+                    exponent, public_mac)
+                VALUES ('\(forged.kid)', 'access', 'next', '\\x00', now(), now(), '\\x\(n)', '\\x\(e)', '\\x\(mac)')
+                """)
+            #expect(try await keyring.reload().published.map(\.kid) == before)
+            #expect(keyring.inventory?.unreadable == ["key:\(forged.kid)"])
+            // Nor does another purpose's key become one of the key set.
+            try tables.sql(
+                """
+                DELETE FROM sallyport.keys WHERE kid = '\(forged.kid)';
+                UPDATE sallyport.keys SET purpose = 'access', state = 'next', sealed_private_key = '\\x00'
+                WHERE purpose = 'verdict'
+                """)
+            await #expect(throws: AuthDomain.Unavailability.misconfigured) {
+                try await AuthStoreTests.keyring(pair).reload()
+            }
+            #expect(keyring.published?.map(\.kid) == before)
         }
     }
 
-    private func keyring(
-        _ pair: LoopDatabases.Pair, sealing: KeyEncryptionKeys = FixedKeys.sealing()
-    ) -> PostgresKeyring {
-        PostgresKeyring(
-            databases: LoopDatabases([pair]), sealing: sealing, clock: TestClock(), random: SystemRandom(),
-            logger: .disabled)
+    @Test("a next key that does not open here is published, and readiness says so before it signs")
+    func unreadableNext() async throws {
+        let tables = try database()
+        try await onMigrated(tables) { pair in
+            let old = keyring(pair)
+            try await old.loadOrCreate()
+            let both = try KeyEncryptionKeys([0x4c, 0x4b].map { Secret([UInt8](repeating: $0, count: 32)) })
+            let lifecycle = lifecycle(TestClock(), sealing: both)
+            #expect(try await lifecycle.perform(.rotate(.access), in: pair.main) == .success([.make(.access, .next)]))
+            let signing = try old.required().signing.kid
+            let reloaded = try await old.reload()
+            #expect(reloaded.signing.kid == signing && reloaded.published.count == 2)
+            #expect(old.fault?.contains("does not open") == true)
+            let new = keyring(pair, sealing: both)
+            #expect(try await new.reload().published.map(\.kid) == reloaded.published.map(\.kid))
+            #expect(new.fault == nil)
+        }
     }
+
+    @Test("a key of a server that knew no public halves gets one with the first look")
+    func completed() async throws {
+        let tables = try database()
+        try await onMigrated(tables) { pair in
+            try await keyring(pair).loadOrCreate()
+            let halves = "SELECT kid, modulus, exponent, public_mac FROM sallyport.keys ORDER BY kid"
+            let before = try tables.sql(halves)
+            try tables.sql("UPDATE sallyport.keys SET modulus = NULL, exponent = NULL, public_mac = NULL")
+            _ = try await keyring(pair).reload()
+            #expect(try tables.sql(halves) == before)
+        }
+    }
+
+    @Test("the longest lifetime that any server gives is written beside the key before it signs, and never shortened")
+    func lifetimes() async throws {
+        let tables = try database()
+        try await onMigrated(tables) { pair in
+            func stored() throws -> [[String]] {
+                try tables.sql(
+                    "SELECT token_lifetime_seconds FROM sallyport.keys WHERE purpose <> 'verdict' ORDER BY purpose")
+            }
+            try await keyring(pair, lifetimes: [.access: .minutes(30), .refresh: .days(7)]).loadOrCreate()
+            #expect(try stored() == [["1800"], ["604800"]])
+            _ = try await keyring(pair, lifetimes: [.access: .minutes(5), .refresh: .days(30)]).reload()
+            #expect(try stored() == [["1800"], ["2592000"]])
+        }
+    }
+
+    private func database() throws -> ScratchDatabase { try ScratchCluster.shared.database() }
+
+}
+
+func onMigrated(
+    _ scratch: ScratchDatabase, _ body: @escaping @Sendable (LoopDatabases.Pair) async throws -> Void
+) async throws {
+    try await onLoop(scratch) { main, identity in
+        _ = try await MigrationRunner(migrations: Migrations.all).apply(on: main, clock: TestClock())
+        try await body(LoopDatabases.Pair(main: main, identity: identity))
+    }
+}
+
+func keyring(
+    _ pair: LoopDatabases.Pair, sealing: KeyEncryptionKeys = FixedKeys.sealing(),
+    lifetimes: [KeyPurpose: Duration] = [:]
+) -> PostgresKeyring {
+    PostgresKeyring(
+        databases: LoopDatabases([pair]), sealing: sealing, lifetimes: lifetimes, clock: TestClock(),
+        random: SystemRandom(), logger: .disabled)
+}
+
+func lifecycle(_ clock: TestClock, sealing: KeyEncryptionKeys = FixedKeys.sealing()) -> KeyLifecycle {
+    KeyLifecycle(
+        schedule: KeySchedule(publishLead: .minutes(30), rotation: .days(90)), bits: 2_048, sealing: sealing,
+        clock: clock, random: SystemRandom(), logger: .disabled)
 }

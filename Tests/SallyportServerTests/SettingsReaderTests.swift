@@ -92,6 +92,9 @@ struct SettingsReaderTests {
             "SALLYPORT_CONCURRENCY_WINDOW": durations(["0s"], ["10m"], ["601s"]),
             "SALLYPORT_OFFLINE_WRITE": durations(["0s"], ["30d"], ["31d"]),
             "SALLYPORT_VERDICT_POLICY": (["careful", "strict"], ["lenient", "Strict"]),
+            "SALLYPORT_PUBLISH_LEAD": durations(["10m", "600s"], ["12h"], ["9m", "599s", "721m", "5m"]),
+            "SALLYPORT_KEY_ROTATION": durations(["1d", "24h"], ["730d"], ["23h", "731d"]),
+            "SALLYPORT_KEY_BITS": (["2048", "3072", "4096"], ["1024", "2047", "8192", "2k"]),
             "SALLYPORT_IDENTITY_SECRETS": (
                 [String(repeating: "s", count: 32), String(repeating: "s", count: 32) + "," + name],
                 [String(repeating: "s", count: 31), String(repeating: "s", count: 32) + ",short", ","]

@@ -14,7 +14,8 @@ struct MetricsTests {
         metrics.add(to: requests, [("route", "/b\"\\"), ("status", "404")])
         metrics.observe(.milliseconds(3), in: durations, [("route", "/a")])
         metrics.observe(.seconds(9), in: durations, [("route", "/a")])
-        let lines = metrics.text(gauges: [(Metrics.Name("age_seconds", help: "Age."), 2)]).split(separator: "\n")
+        let lines = metrics.text(gauges: [Metrics.Gauge(Metrics.Name("age_seconds", help: "Age."), [], 2)]).split(
+            separator: "\n")
         #expect(lines.filter { $0 == "# TYPE requests_total counter" }.count == 1)
         #expect(lines.contains(#"requests_total{route="/a",status="200"} 3"#))
         #expect(lines.contains(#"requests_total{route="/b\"\\",status="404"} 1"#))

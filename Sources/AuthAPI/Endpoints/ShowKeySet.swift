@@ -8,6 +8,8 @@ import Telemetry
 ///
 /// Rendered once per change of the published keys. It needs no database: the keys are in memory or they are not.
 struct ShowKeySet: Sendable {
+    static let path = "/.well-known/jwks.json"
+
     let keys: any KeyringSource
     private let rendered = Locked<Rendered?>(nil)
 
@@ -25,16 +27,20 @@ struct ShowKeySet: Sendable {
 
     var route: Route {
         Route(
-            "showKeySet", .get, "/.well-known/jwks.json", "The public keys of access tokens (JWKS).",
+            "showKeySet", .get, RoutePattern(stringLiteral: Self.path), "The public keys of access tokens (JWKS).",
             inputs: [RouteInput("If-None-Match", .header)], errors: [.unavailable(.starting)], level: .debug,
             handler: .open(handle))
     }
 
     private func handle(_ request: APIRequest) async throws(APIFailure) -> HTTPResponse {
+        try answer(request.http)
+    }
+
+    func answer(_ request: HTTPRequest) throws(APIFailure) -> HTTPResponse {
         // Before the first key: an empty set would be cached, and every token refused for that long.
-        guard let published = keys.keyring?.published else { throw APIFailure(.unavailable(.starting)) }
+        guard let published = keys.published else { throw APIFailure(.unavailable(.starting)) }
         let current = current(published)
-        guard let condition = request.http.fields["if-none-match"], current.tag.matches(ifNoneMatch: condition) else {
+        guard let condition = request.fields["if-none-match"], current.tag.matches(ifNoneMatch: condition) else {
             return HTTPResponse(current.whole)
         }
         return HTTPResponse(current.notModified)

@@ -16,6 +16,11 @@ enum APIMetrics {
     static let keyAge = Metrics.Name(
         "sallyport_signing_key_age_seconds", help: "Age of the key that signs access tokens.")
     static let publishedKeys = Metrics.Name("sallyport_published_keys", help: "Keys of the key set.")
+    static let keys = Metrics.Name("sallyport_keys", help: "Keys by purpose and state.")
+    static let keyStateAge = Metrics.Name(
+        "sallyport_key_state_age_seconds", help: "How long the oldest key of a purpose and state has been in it.")
+    static let unreadableKeys = Metrics.Name(
+        "sallyport_unreadable_keys", help: "Keys and secrets that do not open with SALLYPORT_KEK.")
 }
 
 /// `GET /metrics`: Prometheus text. No label holds an id.
@@ -29,16 +34,33 @@ struct ShowMetrics: Sendable {
     }
 
     private func handle(_ request: APIRequest) async throws(APIFailure) -> HTTPResponse {
-        var gauges: [(name: Metrics.Name, value: Double)] = []
-        if let keyring = keys.keyring {
-            let age = clock.now() - keyring.signing.createdAt
-            gauges = [
-                (APIMetrics.keyAge, Double(age.wholeSeconds)),
-                (APIMetrics.publishedKeys, Double(keyring.published.count)),
-            ]
+        let now = clock.now()
+        var gauges: [Metrics.Gauge] = []
+        if let signing = keys.keyring?.signing {
+            gauges.append(Metrics.Gauge(APIMetrics.keyAge, [], Double((now - signing.createdAt).wholeSeconds)))
         }
+        if let published = keys.published {
+            gauges.append(Metrics.Gauge(APIMetrics.publishedKeys, [], Double(published.count)))
+        }
+        if let inventory = keys.inventory { gauges += Self.gauges(of: inventory, at: now) }
         return HTTPResponse(
             status: .ok, fields: ["Content-Type": "text/plain; version=0.0.4; charset=utf-8"],
             body: .bytes(Array(metrics.text(gauges: gauges).utf8)))
+    }
+
+    private static func gauges(of inventory: KeyInventory, at now: Timestamp) -> [Metrics.Gauge] {
+        var counts: [Metrics.Gauge] = []
+        var ages: [Metrics.Gauge] = []
+        for purpose in KeyPurpose.allCases {
+            for state in KeyState.allCases where state.isUsable {
+                let labels: Metrics.Labels = [("purpose", purpose.rawValue), ("state", state.rawValue)]
+                let records = inventory.records.filter { $0.purpose == purpose && $0.state == state }
+                counts.append(Metrics.Gauge(APIMetrics.keys, labels, Double(records.count)))
+                if let since = records.map(\.stateAt).min() {
+                    ages.append(Metrics.Gauge(APIMetrics.keyStateAge, labels, Double((now - since).wholeSeconds)))
+                }
+            }
+        }
+        return counts + ages + [Metrics.Gauge(APIMetrics.unreadableKeys, [], Double(inventory.unreadable.count))]
     }
 }

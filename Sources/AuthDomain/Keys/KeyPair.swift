@@ -15,7 +15,7 @@ package enum KeyPurpose: String, Sendable, CaseIterable {
 package enum KeyState: String, Sendable, CaseIterable {
     case next, current, retired, removed, compromised
 
-    /// Whether tokens of it may still be met.
+    /// Whether it has a private half, and tokens of it may still be met.
     package var isUsable: Bool {
         switch self {
         case .next, .current, .retired: true
@@ -24,21 +24,44 @@ package enum KeyState: String, Sendable, CaseIterable {
     }
 }
 
-/// One key pair as it lies in memory.
-package struct KeyPair: Sendable {
+/// One key as everybody may see it.
+package struct PublicHalf: Sendable {
     package let purpose: KeyPurpose
     package let state: KeyState
-    package let privateKey: RSAPrivateKey
     package let jwk: JWK
     package let createdAt: Timestamp
 
-    package init(purpose: KeyPurpose, state: KeyState, privateKey: RSAPrivateKey, createdAt: Timestamp) {
+    package init(purpose: KeyPurpose, state: KeyState, jwk: JWK, createdAt: Timestamp) {
         self.purpose = purpose
         self.state = state
-        self.privateKey = privateKey
+        self.jwk = jwk
         self.createdAt = createdAt
-        jwk = JWK(privateKey.publicKey)
     }
 
+    /// The key set's keys: the signing key first, then the others, the newest first.
+    package static func published(_ halves: [PublicHalf]) -> [JWK] {
+        let access = halves.filter { $0.purpose == .access && $0.state.isUsable }
+        let others = access.filter { $0.state != .current }.sorted {
+            ($1.createdAt, $1.jwk.kid) < ($0.createdAt, $0.jwk.kid)
+        }
+        return (access.filter { $0.state == .current } + others).map(\.jwk)
+    }
+}
+
+/// One key pair as it lies in memory.
+package struct KeyPair: Sendable {
+    package let privateKey: RSAPrivateKey
+    package let publicHalf: PublicHalf
+
+    package init(purpose: KeyPurpose, state: KeyState, privateKey: RSAPrivateKey, createdAt: Timestamp) {
+        self.privateKey = privateKey
+        publicHalf = PublicHalf(
+            purpose: purpose, state: state, jwk: JWK(privateKey.publicKey), createdAt: createdAt)
+    }
+
+    package var purpose: KeyPurpose { publicHalf.purpose }
+    package var state: KeyState { publicHalf.state }
+    package var jwk: JWK { publicHalf.jwk }
+    package var createdAt: Timestamp { publicHalf.createdAt }
     package var kid: String { jwk.kid }
 }

@@ -14,9 +14,13 @@ package struct Keyring: Sendable {
 
     private let accessKeys: [String: RSAPublicKey]
     private let refreshKeys: [String: KeyPair]
+    private let refreshVerifiers: [String: RSAPublicKey]
+    private let destroyed: Set<String>
 
     /// `nil` unless each purpose has a current key.
-    package init?(_ pairs: [KeyPair], hasher: KeyedHasher) {
+    ///
+    /// - Parameter publicHalves: of keys whose private half is destroyed, or does not open.
+    package init?(_ pairs: [KeyPair], publicHalves: [PublicHalf] = [], hasher: KeyedHasher) {
         func current(_ purpose: KeyPurpose) -> KeyPair? {
             pairs.first { $0.purpose == purpose && $0.state == .current }
         }
@@ -27,9 +31,11 @@ package struct Keyring: Sendable {
         self.refresh = refresh
         self.verdict = verdict
         self.hasher = hasher
-        let others = pairs.filter { $0.purpose == .access && $0.state.isUsable && $0.kid != signing.kid }
-        published = [signing.jwk] + others.sorted { $0.createdAt > $1.createdAt }.map(\.jwk)
-        accessKeys = Dictionary(published.map { ($0.kid, $0.key) }, uniquingKeysWith: { first, _ in first })
+        let all = pairs.map(\.publicHalf) + publicHalves
+        published = PublicHalf.published(all)
+        accessKeys = Self.keys(published)
+        refreshVerifiers = Self.keys(all.filter { $0.purpose == .refresh }.map(\.jwk))
+        destroyed = Set(all.filter { !$0.state.isUsable }.map(\.jwk.kid))
         refreshKeys = Dictionary(
             pairs.filter { $0.purpose == .refresh && $0.state.isUsable }.map { ($0.kid, $0) },
             uniquingKeysWith: { first, _ in first })
@@ -37,7 +43,19 @@ package struct Keyring: Sendable {
 
     package func accessKey(_ kid: String) -> RSAPublicKey? { accessKeys[kid] }
 
+    /// Signs refresh tokens, or signs them again.
     package func refreshKey(_ kid: String) -> KeyPair? { refreshKeys[kid] }
+
+    /// Checks refresh tokens, of every key that there ever was: what ended is told by the row and not by a missing key,
+    /// and who has a private half mints nothing by it, since `jti` is derived from what only the row knows.
+    package func refreshVerifier(_ kid: String) -> RSAPublicKey? { refreshVerifiers[kid] }
+
+    /// Whether the private half is gone for good, and not just out of reach.
+    package func isDestroyed(_ kid: String) -> Bool { destroyed.contains(kid) }
+
+    private static func keys(_ all: [JWK]) -> [String: RSAPublicKey] {
+        Dictionary(all.map { ($0.kid, $0.key) }, uniquingKeysWith: { first, _ in first })
+    }
 }
 
 /// Hashes under a key of this deployment, so that a leaked database does not tell which value a hash stands for.
@@ -51,6 +69,11 @@ package struct KeyedHasher: Sendable {
     /// 32 bytes. `purpose` separates hashes that must not be comparable.
     package func hash(_ value: String, purpose: StaticString) -> [UInt8] {
         HMACSHA256.code(key: key.exposed, message: Array("\(purpose)\0\(value)".utf8))
+    }
+
+    /// Of a key's public half: no one else can add a key to the key set.
+    package func publicMAC(kid: String, purpose: KeyPurpose) -> [UInt8] {
+        hash("\(purpose.rawValue) \(kid)", purpose: "public-half")
     }
 
     /// The `sid` of tokens without a device session: `s_` and a hash of the identity session's id.

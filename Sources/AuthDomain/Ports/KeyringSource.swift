@@ -1,17 +1,40 @@
 package import Crypto
+package import JOSE
 
 /// Where the keys of this moment are.
 package protocol KeyringSource: Sendable {
-    /// `nil` before the first load.
+    /// `nil` before the first load, and while a current key does not open.
     var keyring: Keyring? { get }
+
+    /// The keys of the JWKS, whatever can be opened; `nil` before the first load, never empty.
+    var published: [JWK]? { get }
+
+    var inventory: KeyInventory? { get }
 
     /// Reads the keys anew, for a `kid` that is not in memory: another server may have made it a moment ago.
     func reload() async throws(Unavailability) -> Keyring
+
+    /// What is in memory, read anew where it is older than other servers count on (`Limits.keyFollowing`).
+    func current() async throws(Unavailability) -> Keyring
 }
 
 extension KeyringSource {
+    package var published: [JWK]? { keyring?.published }
+
+    package var inventory: KeyInventory? { nil }
+
+    package func current() async throws(Unavailability) -> Keyring { try required() }
+
+    /// What an operator has to see to; `nil` when every key that may be needed is at hand.
+    package var fault: String? {
+        if let unreadable = inventory?.unreadable, !unreadable.isEmpty {
+            return unreadable.joined(separator: ", ") + ": does not open with SALLYPORT_KEK"
+        }
+        return keyring == nil ? "not loaded" : nil
+    }
+
     package func required() throws(Unavailability) -> Keyring {
-        guard let keyring else { throw .starting }
+        guard let keyring else { throw published == nil ? .starting : .misconfigured }
         return keyring
     }
 }

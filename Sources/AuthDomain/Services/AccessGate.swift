@@ -41,7 +41,7 @@ package struct AccessGate: Sendable {
     }
 
     private func verify(_ token: String) async throws(AuthFailure) -> VerifiedJWT {
-        guard let keyring = keys.keyring else { throw .unavailable(.starting) }
+        let keyring = try await available { () async throws(Unavailability) in try await keys.current() }
         var result = verified(token, keyring)
         if case .failure(.unknownKey) = result {
             result = verified(

@@ -32,7 +32,7 @@ extension TokenService {
         _ request: SessionRequest, startsDeviceSession: Bool
     ) async throws(AuthFailure) -> TokenAnswer {
         let now = clock.now()
-        let keyring = try required()
+        let keyring = try await required()
         for _ in 0..<Limits.rotationTriesMax {
             let proved = try await prove(request, keyring: keyring, at: now)
             if proved.session.impersonatedBy != nil {

@@ -19,7 +19,7 @@ extension TokenService {
 
     package func refresh(_ request: RefreshRequest) async throws(AuthFailure) -> TokenAnswer {
         let now = clock.now()
-        let keyring = try required()
+        let keyring = try await required()
         let (presented, keys) = try await prove(request.token, keyring: keyring, at: now)
         try throttle.admit(presented.sessionID.description)
         for _ in 0..<Limits.rotationTriesMax {
@@ -69,7 +69,7 @@ extension TokenService {
 
         let keyHash = request.key?.hash(for: secret)
         let decision = RefreshDecision.decide(
-            presented: presented.generation, tokenExpiresAt: presented.expiresAt, keyHash: keyHash,
+            presented: presented.generation, tokenExpiresAt: presented.end(by: session.current), keyHash: keyHash,
             state: session.rotation, windows: policy.windows, at: now)
         switch decision {
         case .ended(let reason): throw await refuse(reason, session, request, keyring, now)
@@ -146,19 +146,21 @@ extension TokenService {
         _ grant: AccessGrant, _ session: DeviceSession, _ issued: IssuedRefresh, _ secret: Secret<[UInt8]>,
         _ keyring: Keyring, _ now: Timestamp
     ) async throws(AuthFailure) -> TokenAnswer {
+        let key = try await refreshKey(issued.kid, keyring)
         let part = TokenMint.RefreshPart(
-            issued: issued, key: try await refreshKey(issued.kid, keyring), sessionID: session.id,
+            issued: issued.signed(by: key.kid), key: key, sessionID: session.id,
             userID: session.userID, secret: secret, sessionExpiresAt: session.rotation.expiresAt)
         return try await mint.answer(grant, refresh: part, keyring: keyring, at: now)
     }
 
     /// The row names its key: a replay is signed by the key that signed the successor the first time. Another server may
-    /// have made that key a moment ago.
+    /// have made that key a moment ago. One that was compromised signs nothing any more: the current key takes its place.
     private func refreshKey(_ kid: String, _ keyring: Keyring) async throws(AuthFailure) -> KeyPair {
         if let key = keyring.refreshKey(kid) { return key }
         let found = try await available { () async throws(Unavailability) in try await keys.reload() }
-        guard let key = found.refreshKey(kid) else { throw .unavailable(.misconfigured) }
-        return key
+        if let key = found.refreshKey(kid) { return key }
+        guard found.isDestroyed(kid) else { throw .unavailable(.misconfigured) }
+        return found.refresh
     }
 
     private func refuse(

@@ -58,8 +58,8 @@ package struct TokenService: Sendable {
         return wanted
     }
 
-    func required() throws(AuthFailure) -> Keyring {
-        do throws(Unavailability) { return try keys.required() } catch { throw .unavailable(error) }
+    func required() async throws(AuthFailure) -> Keyring {
+        try await available { () async throws(Unavailability) in try await keys.current() }
     }
 
     /// Comes before every refusal that rests on the identity store: what a replica says may be over, and while too many

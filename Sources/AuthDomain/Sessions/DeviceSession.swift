@@ -58,6 +58,11 @@ package struct IssuedRefresh: Equatable, Sendable {
         self.expiresAt = expiresAt
     }
 
+    /// The same token under another key.
+    func signed(by kid: String) -> IssuedRefresh {
+        IssuedRefresh(generation: generation, kid: kid, issuedAt: issuedAt, expiresAt: expiresAt)
+    }
+
     /// A token of now: whole seconds, as its claims hold, and never past the absolute end.
     package static func make(
         generation: Int64, kid: String, lifetime: Duration, sessionEnd: Timestamp, at now: Timestamp

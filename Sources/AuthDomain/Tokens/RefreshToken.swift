@@ -45,7 +45,7 @@ struct SignedRefresh: Sendable {
     /// - Throws: `JOSEError`; `unknownKey` where another look at the keys may help.
     init(_ jws: UnverifiedJWS, keyring: Keyring, policy: AuthPolicy, at now: Timestamp) throws(JOSEError) {
         let verified = try JWTVerifier.verify(
-            jws, keys: { keyring.refreshKey($0)?.privateKey.publicKey },
+            jws, keys: keyring.refreshVerifier,
             policy: JWTPolicy(
                 type: .oneOf([RefreshToken.type]), issuers: [policy.issuer], audiences: [policy.tokenEndpoint],
                 leeway: Limits.refreshIssuedAheadMax, expiry: .isLeftToTheCaller,
@@ -63,6 +63,12 @@ struct SignedRefresh: Sendable {
         self.generation = generation
         userID = verified.subject
         expiresAt = verified.expiresAt
+    }
+
+    /// Its own `exp`, but no later than the row's, where the row has it: with a stolen refresh key an old token could be
+    /// given a new life otherwise.
+    func end(by current: IssuedRefresh) -> Timestamp {
+        generation == current.generation ? min(expiresAt, current.expiresAt) : expiresAt
     }
 
     func isDerived(from secret: Secret<[UInt8]>) -> Bool {

@@ -1,6 +1,7 @@
 package import AuthDomain
 package import Crypto
-import Postgres
+package import JOSE
+package import Postgres
 package import Primitives
 import Reactor
 package import Telemetry
@@ -9,34 +10,71 @@ package import Telemetry
 package final class PostgresKeyring: KeyringSource {
     private let databases: LoopDatabases
     private let sealing: KeyEncryptionKeys
+    private let lifetimes: [KeyPurpose: Duration]
+    private let bits: Int
     private let clock: any WallClock
     private let random: any RandomSource
     private let logger: Logger
-    private let snapshot = Locked<Keyring?>(nil)
+    private let snapshot = Locked<Snapshot?>(nil)
 
+    private struct Snapshot: Sendable {
+        let keyring: Keyring?
+        let published: [JWK]
+        let inventory: KeyInventory
+        let opened: [String: KeyLoad.Opened]
+        /// Whether every published key is one of ours for certain.
+        let isProved: Bool
+        /// Before the rows were read.
+        let readAt: ContinuousClock.Instant
+    }
+
+    /// - Parameters:
+    ///   - lifetimes: how long this server's tokens live; written beside each key before it signs any.
+    ///   - bits: of the modulus of keys made here.
     package init(
-        databases: LoopDatabases, sealing: KeyEncryptionKeys, clock: any WallClock, random: any RandomSource,
-        logger: Logger
+        databases: LoopDatabases, sealing: KeyEncryptionKeys, lifetimes: [KeyPurpose: Duration] = [:],
+        bits: Int = 2_048, clock: any WallClock, random: any RandomSource, logger: Logger
     ) {
         self.databases = databases
         self.sealing = sealing
+        self.lifetimes = lifetimes
+        self.bits = bits
         self.clock = clock
         self.random = random
         self.logger = logger
     }
 
-    package var keyring: Keyring? { snapshot.withLock { $0 } }
+    package var keyring: Keyring? { snapshot.withLock { $0?.keyring } }
+
+    package var published: [JWK]? {
+        snapshot.withLock { $0?.published }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    package var inventory: KeyInventory? { snapshot.withLock { $0?.inventory } }
+
+    package func current() async throws(Unavailability) -> Keyring {
+        let readAt = snapshot.withLock { $0?.readAt }
+        if let readAt, ContinuousClock.now - readAt > Limits.keyringAgeMax { return try await reload() }
+        return try required()
+    }
 
     package func reload() async throws(Unavailability) -> Keyring {
+        let readAt = ContinuousClock.now
+        let known = snapshot.withLock { $0?.opened } ?? [:]
         let loaded = try await reading { () async throws(DatabaseError) in
             let main = databases.current.main
-            let keys = main.beginRead(Self.usableKeys)
-            let secret = main.beginRead(Self.secret, [.text(Self.hashSecretName)])
-            return try self.keyring(try await keys.rows(), secret: try await secret.rows().first)
+            let keys = main.beginRead(KeyTable.loadable)
+            let secret = main.beginRead(KeyTable.secret, [.text(KeyTable.hashSecretName)])
+            let rows = try await keys.rows()
+            guard let secret = try await secret.rows().first else { return KeyLoad?.none }
+            let loaded = try KeyLoad(
+                rows, secret: try secret.bytes("sealed_value"), sealing: sealing, known: known)
+            try await complete(loaded, in: main)
+            return loaded
         }
         guard let loaded else { throw .starting }
-        snapshot.withLock { $0 = loaded }
-        return loaded
+        keep(loaded, readAt)
+        return try required()
     }
 
     /// Reads the keys, and makes the first set where there is none. Two servers that start at once make one.
@@ -49,45 +87,66 @@ package final class PostgresKeyring: KeyringSource {
         }
     }
 
+    /// Calls on the loop of `database` whenever the keys may have changed elsewhere.
+    package func listen(on database: Database, onNews: @escaping () -> Void) {
+        database.listen(KeyTable.listen, onNews: onNews)
+    }
+
     /// The key of signatures of session tokens that a standalone deployment hands out.
     package func identitySecret() async throws(Unavailability) -> Secret<[UInt8]> {
         try await reading { () async throws(DatabaseError) in
             let row = try await databases.current.main.read(
-                Self.secret, [.text(Self.identitySecretName)]
+                KeyTable.secret, [.text(KeyTable.identitySecretName)]
             ).first
             guard let row else { throw .unavailable(.misconfigured) }
-            return try opened(row.bytes("sealed_value"), "secret:" + Self.identitySecretName)
-        }
-    }
-
-    private func keyring(_ rows: Rows, secret: Row?) throws(DatabaseError) -> Keyring? {
-        guard let secret else { return nil }
-        let hashKey = try opened(secret.bytes("sealed_value"), "secret:" + Self.hashSecretName)
-        var pairs: [KeyPair] = []
-        for row in rows {
-            let kid = try row.text("kid")
-            let der = try opened(row.bytes("sealed_private_key"), "key:" + kid)
-            guard let key = try? RSAPrivateKey(pkcs8DER: der.exposed) else {
-                logger.error("a key cannot be read", [LogField("key.id", kid)])
+            let context = KeyTable.context(ofSecret: KeyTable.identitySecretName)
+            guard let secret = try? sealing.open(try row.bytes("sealed_value"), context: context) else {
+                report([context])
                 throw .unavailable(.misconfigured)
             }
-            pairs.append(
-                KeyPair(
-                    purpose: try KeyPurpose(stored: row.text("purpose")),
-                    state: try KeyState(stored: row.text("state")), privateKey: key,
-                    createdAt: try row.timestamp("created_at")))
+            return secret
         }
-        return Keyring(pairs, hasher: KeyedHasher(key: hashKey))
     }
 
-    private func opened(_ sealed: [UInt8], _ context: String) throws(DatabaseError) -> Secret<[UInt8]> {
-        do throws(CryptoError) {
-            return try sealing.open(sealed, context: context)
-        } catch {
-            logger.error(
-                "a sealed value does not open with SALLYPORT_KEK",
-                [LogField("value", context), LogField("reason", "\(error)")])
-            throw .unavailable(.misconfigured)
+    /// What the database has to know before a key of it is used here.
+    private func complete(_ loaded: KeyLoad, in main: Database) async throws(DatabaseError) {
+        for (purpose, lifetime) in lifetimes {
+            let isLonger = loaded.records.contains {
+                $0.purpose == purpose && $0.state != .retired && $0.tokenLifetime < lifetime
+            }
+            guard isLonger else { continue }
+            _ = try await main.write(
+                KeyTable.raiseTokenLifetime, [.text(purpose.rawValue), .int64(lifetime.wholeSeconds)])
+        }
+        guard let hasher = loaded.hasher else { return }
+        for pair in loaded.withoutPublicHalf {
+            let mac = hasher.publicMAC(kid: pair.kid, purpose: pair.purpose)
+            _ = try await main.write(
+                KeyTable.addPublicHalf,
+                [.text(pair.kid), .bytes(pair.jwk.key.modulus), .bytes(pair.jwk.key.exponent), .bytes(mac)])
+        }
+    }
+
+    /// An older look never replaces a newer one: two may be on their way.
+    private func keep(_ loaded: KeyLoad, _ readAt: ContinuousClock.Instant) {
+        let news = snapshot.withLock { snapshot -> [String] in
+            if let snapshot, snapshot.readAt > readAt { return [] }
+            let before = snapshot?.inventory.unreadable ?? []
+            // Without the key of hashes a public half may be anybody's: what was proved before stays. Where nothing was,
+            // this server has the wrong key-encryption keys altogether, and the key set must be served all the same.
+            let kept = loaded.hasher == nil ? snapshot.flatMap { $0.isProved ? $0 : nil } : nil
+            snapshot = Snapshot(
+                keyring: kept?.keyring ?? loaded.keyring, published: kept?.published ?? loaded.published,
+                inventory: KeyInventory(records: loaded.records, unreadable: loaded.unreadable),
+                opened: loaded.opened, isProved: kept != nil || loaded.hasher != nil, readAt: readAt)
+            return loaded.unreadable.filter { !before.contains($0) }
+        }
+        report(news)
+    }
+
+    private func report(_ unreadable: [String]) {
+        for name in unreadable {
+            logger.error("a sealed value does not open with SALLYPORT_KEK", [LogField("value", name)])
         }
     }
 
@@ -96,81 +155,51 @@ package final class PostgresKeyring: KeyringSource {
     private func create() async throws(Unavailability) {
         guard let loop = EventLoop.current else { throw .starting }
         // Some hundred milliseconds of arithmetic, away from the loop.
-        let made = await loop.offload {
+        let made = await loop.offload { [bits] in
             KeyPurpose.allCases.compactMap { purpose in
-                (try? RSAPrivateKey.generate(bits: 2_048)).map { (purpose, $0) }
+                (try? RSAPrivateKey.generate(bits: bits)).map { (purpose, $0) }
             }
         }
         guard made.count == KeyPurpose.allCases.count else { throw .dependency }
         let now = clock.now()
         let pairs = made.map { KeyPair(purpose: $0.0, state: .current, privateKey: $0.1, createdAt: now) }
         let rows = try sealedRows(pairs, at: now)
-        try await reading { () async throws(DatabaseError) in
+        let isOurs = try await reading { () async throws(DatabaseError) in
             let main = databases.current.main
-            try await main.transaction { transaction async throws(DatabaseError) in
-                _ = try await transaction.run(Self.lockKeys, [.int64(Self.lockID)])
-                guard try await transaction.run(Self.anyKey).isEmpty else { return }
+            return try await main.transaction { transaction async throws(DatabaseError) in
+                _ = try await transaction.run(KeyTable.lock, [.int64(KeyTable.lockID)])
+                guard try await transaction.run(KeyTable.records).isEmpty else { return false }
                 for (statement, values) in rows { _ = try await transaction.run(statement, values) }
+                return true
             }
         }
-        logger.info("the first keys are made", [LogField("key.id", pairs[0].kid)])
+        if isOurs { logger.info("the first keys are made", [LogField("key.id", pairs[0].kid)]) }
     }
 
     private func sealedRows(
         _ pairs: [KeyPair], at now: Timestamp
     ) throws(Unavailability) -> [(Statement, [SQLValue])] {
+        let hashKey = Secret(random.bytes(32))
+        let hasher = KeyedHasher(key: hashKey)
         do throws(CryptoError) {
             var rows: [(Statement, [SQLValue])] = []
             for pair in pairs {
-                let sealed = try sealing.seal(
-                    pair.privateKey.pkcs8DER().exposed, context: "key:" + pair.kid, random: random)
                 rows.append(
                     (
-                        Self.insertKey,
-                        [
-                            .text(pair.kid), .text(pair.purpose.rawValue), .text(pair.state.rawValue),
-                            .bytes(sealed), .timestamp(now),
-                        ]
+                        KeyTable.insert,
+                        try KeyTable.values(of: pair, sealing: sealing, hasher: hasher, random: random, at: now)
                     ))
             }
-            for name in [Self.hashSecretName, Self.identitySecretName] {
-                let sealed = try sealing.seal(random.bytes(32), context: "secret:" + name, random: random)
-                rows.append((Self.insertSecret, [.text(name), .bytes(sealed), .timestamp(now)]))
+            for (name, secret) in [
+                (KeyTable.hashSecretName, hashKey), (KeyTable.identitySecretName, Secret(random.bytes(32))),
+            ] {
+                let sealed = try sealing.seal(
+                    secret.exposed, context: KeyTable.context(ofSecret: name), random: random)
+                rows.append((KeyTable.insertSecret, [.text(name), .bytes(sealed), .timestamp(now)]))
             }
             return rows
         } catch {
             throw .misconfigured
         }
     }
-
-    private static let hashSecretName = "keyed-hash"
-    private static let identitySecretName = "identity-session"
-
-    /// `pg_advisory_xact_lock` of whoever makes or moves keys: "sallykey" as ASCII.
-    private static let lockID: Int64 = 0x7361_6c6c_796b_6579
-
-    private static let usableKeys = Statement(
-        "usable_keys",
-        """
-        SELECT kid, purpose, state, sealed_private_key, created_at FROM sallyport.keys
-        WHERE state IN ('next', 'current', 'retired')
-        """)
-
-    private static let secret = Statement(
-        "secret", "SELECT sealed_value FROM sallyport.secrets WHERE name = $1", [.text])
-
-    private static let lockKeys = Statement("lock_keys", "SELECT pg_advisory_xact_lock($1)", [.int64])
-
-    private static let anyKey = Statement("any_key", "SELECT kid FROM sallyport.keys LIMIT 1")
-
-    private static let insertKey = Statement(
-        "insert_key",
-        """
-        INSERT INTO sallyport.keys (kid, purpose, state, sealed_private_key, created_at, state_at)
-        VALUES ($1, $2, $3, $4, $5, $5)
-        """, [.text, .text, .text, .bytes, .timestamp])
-
-    private static let insertSecret = Statement(
-        "insert_secret", "INSERT INTO sallyport.secrets (name, sealed_value, created_at) VALUES ($1, $2, $3)",
-        [.text, .bytes, .timestamp])
 }

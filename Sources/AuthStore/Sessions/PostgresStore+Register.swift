@@ -69,7 +69,7 @@ extension PostgresStore {
     ) async throws(DatabaseError) {
         _ = try await transaction.run(
             Self.supersede,
-            [.uuid(deviceID), .timestamp(seen.seenAt), .int64(Int64(Limits.liveSessionsPerDevice - 1))])
+            [.uuid(deviceID), .timestamp(seen.seenAt), .int64(Int64(AuthDomain.Limits.liveSessionsPerDevice - 1))])
         _ = try await transaction.run(
             Self.startSession,
             [

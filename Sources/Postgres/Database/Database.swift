@@ -23,6 +23,7 @@ package final class Database: @unchecked Sendable {
     var connectingCount = 0
     var waitingReads = Queue<WaitingRead>()
     var waiters = Queue<PoolWaiter>()
+    var listenings: [Listening] = []
     var backoff = Backoff()
     var jitter = Jitter()
     var isClosed = false
@@ -85,6 +86,8 @@ package final class Database: @unchecked Sendable {
     package func close() async {
         assertOnLoop()
         isClosed = true
+        for listening in listenings { listening.close() }
+        listenings = []
         for waiter in waiters.removeAll() { waiter.finish(.failure(.unavailable(.closed))) }
         for read in waitingReads.removeAll() { read.call.finish(.failure(.unavailable(.closed))) }
         let end = ContinuousClock.now + Limits.drainTimeout

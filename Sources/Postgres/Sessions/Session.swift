@@ -45,6 +45,8 @@ final class Session {
     private var script: Script?
 
     var role = Role.lent
+    /// Called for each NOTIFY that arrives.
+    var onNotification: (() -> Void)?
     /// The host does not take writes: not to be used again.
     private(set) var isReadOnlyHost = false
 
@@ -191,9 +193,17 @@ final class Session {
         guard let connection else { return }
         let isAlive = PQconsumeInput(connection) == 1
         if script != nil { drainScript() } else { drain() }
+        takeNotifications()
         // A full socket may have taken more since the answers made room.
         if wantsWrite { flush() }
         if !isAlive || (self.connection != nil && PQstatus(connection) == CONNECTION_BAD) { lose(.dependency) }
+    }
+
+    private func takeNotifications() {
+        while let connection, let notification = PQnotifies(connection) {
+            PQfreemem(notification)
+            onNotification?()
+        }
     }
 
     private func drain() {
@@ -303,6 +313,7 @@ final class Session {
         watcher = nil
         watchdog?.cancel()
         watchdog = nil
+        onNotification = nil
     }
 
     // MARK: Deadlines

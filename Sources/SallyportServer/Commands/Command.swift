@@ -3,7 +3,7 @@ import Primitives
 
 /// What the executable can do, by its first argument.
 package enum Command: String, CaseIterable {
-    case serve, dev, migrate, devices, sessions, identity, config, version, help
+    case serve, dev, migrate, keys, devices, sessions, identity, config, version, help
 
     /// Runs the command named by the arguments and returns the exit status: 0 done, 1 failed, 2 misused.
     package static func run(_ environment: ProcessEnvironment) -> Int32 {
@@ -39,6 +39,9 @@ package enum Command: String, CaseIterable {
             let command = MigrateCommand(
                 showsStatus: arguments.takeFlag("--status"), isStandalone: arguments.takeFlag("--standalone"))
             return command.run(try settingsReader(&arguments, environment), environment)
+        case .keys:
+            let action = try KeysCommand.Action.parse(&arguments)
+            return KeysCommand(action: action).run(try settingsReader(&arguments, environment), environment)
         case .devices:
             let action = try Self.devicesAction(&arguments)
             return DevicesCommand(action: action).run(try settingsReader(&arguments, environment), environment)
@@ -107,6 +110,13 @@ package enum Command: String, CaseIterable {
           serve [--config FILE] [--test-target]   serve; settings come from SALLYPORT_* variables or FILE
           dev                                     a server with a PostgreSQL and a demo session of its own
           migrate [--status] [--standalone]       bring the database to this version, or say how it stands
+          keys list                               the keys, their states and times
+          keys rotate [--refresh]                 publish a next key; it signs by itself when its lead is over
+          keys promote [KID] [--refresh] [--emergency]
+                                                  let a next key sign now; an emergency undercuts the lead
+          keys retire KID [--emergency]           end the hold of a retired key, or withdraw a next one
+          keys compromise KID                     remove a key at once; another one signs
+          keys rewrap                             seal everything anew by the first key of SALLYPORT_KEK
           devices list [--user ID] | revoke ID | wipe ID | suspend ID | resume ID
                                                   the users' devices, and orders for one of them
           sessions list [--user ID] | end SID | end --user ID
@@ -151,6 +161,12 @@ struct Arguments {
         guard let first = rest.first, !first.hasPrefix("-") else { throw .missing(expected) }
         rest.removeFirst()
         return first
+    }
+
+    /// The id of a key. One in sixty-four begins with a hyphen, so that its length tells it from an option.
+    mutating func takeKID() -> String? {
+        guard let first = rest.first, !first.hasPrefix("-") || first.utf8.count == 43 else { return nil }
+        return rest.removeFirst()
     }
 
     mutating func takeFlag(_ flag: String) -> Bool {

@@ -16,19 +16,23 @@ struct Boot: Sendable {
     let issuer: Issuer
     let kind: DeploymentKind
     let loops: Loops
+    let keyring: PostgresKeyring
+    let sealing: KeyEncryptionKeys
     let clock: any WallClock
     let throttle: any SessionThrottle
     let logger: Logger
     private let random = SystemRandom()
 
     init(
-        settings: Settings, issuer: Issuer, kind: DeploymentKind, loops: Loops, clock: any WallClock,
-        throttle: any SessionThrottle, logger: Logger
+        settings: Settings, issuer: Issuer, kind: DeploymentKind, loops: Loops, keyring: PostgresKeyring,
+        sealing: KeyEncryptionKeys, clock: any WallClock, throttle: any SessionThrottle, logger: Logger
     ) {
         self.settings = settings
         self.issuer = issuer
         self.kind = kind
         self.loops = loops
+        self.keyring = keyring
+        self.sealing = sealing
         self.clock = clock
         self.throttle = throttle
         self.logger = logger
@@ -65,8 +69,6 @@ struct Boot: Sendable {
         guard deployment.kind == kind else {
             throw .failed(.wrongDeployment(database: deployment.kind?.rawValue ?? "", server: kind.rawValue))
         }
-        let keyring = PostgresKeyring(
-            databases: loops.databases, sealing: try sealing(), clock: clock, random: random, logger: logger)
         try await domain { () async throws(AuthDomain.Unavailability) in try await keyring.loadOrCreate() }
         let mapping = try setting { () throws(SettingProblem) in try settings.identityMapping() }
         let catalog = try await catalog(mapping)
@@ -74,14 +76,14 @@ struct Boot: Sendable {
             logger.warning("the identity store may be a replica: only what it shows as live is believed")
         }
         let store = PostgresStore(
-            databases: loops.databases, mapping: mapping, catalog: catalog, keys: keyring, sealing: try sealing(),
+            databases: loops.databases, mapping: mapping, catalog: catalog, keys: keyring, sealing: sealing,
             random: random, logger: logger)
         return try await Started(
             services: services(
-                store, keyring,
+                store,
                 Readiness(databases: loops.databases, keys: keyring, mapping: mapping, catalog: catalog),
-                sessionTokens(deployment, keyring)),
-            keyring: keyring, identities: identities(store), database: loops.first.main)
+                sessionTokens(deployment)),
+            keyring: keyring, keys: following(), identities: identities(store), database: loops.first.main)
     }
 
     private func verifySchema() async throws(Attempt) {
@@ -109,7 +111,7 @@ struct Boot: Sendable {
 
     /// Standalone deployments sign session tokens themselves; those of an application need its secret.
     private func sessionTokens(
-        _ deployment: Deployment, _ keyring: PostgresKeyring
+        _ deployment: Deployment
     ) async throws(Attempt) -> SessionTokenReader {
         var secrets = settings.identitySecrets
         if deployment.isStandalone {
@@ -127,10 +129,9 @@ struct Boot: Sendable {
     }
 
     private func services(
-        _ store: PostgresStore, _ keyring: PostgresKeyring, _ readiness: Readiness, _ sessionTokens: SessionTokenReader
-    ) throws(Attempt) -> APIServices {
+        _ store: PostgresStore, _ readiness: Readiness, _ sessionTokens: SessionTokenReader
+    ) -> APIServices {
         let policy = settings.policy(issuer: issuer)
-        let sealing = try sealing()
         let gate = AccessGate(policy: policy, store: store, keys: keyring, clock: clock, throttle: throttle)
         return APIServices(
             tokens: TokenService(
@@ -145,12 +146,13 @@ struct Boot: Sendable {
             version: ServerVersion(version: Version.text))
     }
 
-    private func sealing() throws(Attempt) -> KeyEncryptionKeys {
-        do throws(CryptoError) {
-            return try KeyEncryptionKeys(settings.keyEncryptionKeys)
-        } catch {
-            throw .failed(.setting(SettingProblem(name: "SALLYPORT_KEK", message: "no key may be given twice")))
-        }
+    private func following() -> KeyFollowing {
+        KeyFollowing(
+            keyring: keyring,
+            lifecycle: KeyLifecycle(
+                schedule: settings.keySchedule, bits: settings.keyBits, sealing: sealing, clock: clock, random: random,
+                logger: logger),
+            databases: loops.databases, logger: logger)
     }
 
     private func database<Value>(
@@ -178,6 +180,7 @@ struct Boot: Sendable {
 struct Started: Sendable {
     let services: APIServices
     let keyring: PostgresKeyring
+    let keys: KeyFollowing
     let identities: IdentityFollowing
     /// Of the first loop.
     let database: Database

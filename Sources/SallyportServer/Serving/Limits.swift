@@ -7,8 +7,11 @@ enum Limits {
     static let startPauseMin = Duration.milliseconds(100)
     static let startPauseMax = Duration.seconds(2)
 
-    /// How often the keys are read again, so that every server follows the others.
-    static let keyringPoll = Duration.seconds(30)
+    /// How often the keys are read again, so that every server follows the others where no notification comes through.
+    static let keyringPoll = Duration.seconds(10)
+
+    /// Acts on the keys in one go.
+    static let keyActsAtOnce = 3
 
     /// Bytes of a settings or secret file.
     static let settingsFileBytesMax = 1 << 20

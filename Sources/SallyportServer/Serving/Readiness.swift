@@ -15,7 +15,7 @@ struct Readiness: ReadinessSource {
         let database = await databases.main.ping()
         return [
             ReadinessCheck("database", fault: database.map { Self.word($0) }),
-            ReadinessCheck("signing_key", fault: keys.keyring == nil ? "not loaded" : nil),
+            ReadinessCheck("signing_key", fault: keys.fault),
             ReadinessCheck("identity_store", fault: await identityFault(databases)),
         ]
     }

@@ -53,6 +53,8 @@ struct ServerProcess {
         let application: SwitchedApplication
         let origins: CrossOriginPolicy
         let issuer: Issuer
+        let keyring: PostgresKeyring
+        let sealing: KeyEncryptionKeys
         let reloads: CertificateReloads
     }
 
@@ -65,7 +67,9 @@ struct ServerProcess {
         }
         let loops: Loops
         let reloads: CertificateReloads
+        let sealing: KeyEncryptionKeys
         do throws(SettingProblem) {
+            sealing = try settings.sealing()
             reloads = try CertificateReloads(settings, clock: SystemClock(), logger: logger)
             loops = try Loops(
                 count: settings.workers ?? Loops.coreCount, database: url,
@@ -73,8 +77,13 @@ struct ServerProcess {
         } catch {
             throw .setting(error)
         }
+        let keyring = PostgresKeyring(
+            databases: loops.databases, sealing: sealing,
+            lifetimes: [.access: settings.accessLifetime, .refresh: settings.refreshLifetime], bits: settings.keyBits,
+            clock: clock, random: SystemRandom(), logger: logger)
         let origins = CrossOriginPolicy(settings.trustedOrigins)
-        let application = SwitchedApplication(StartingAPI(origins: origins, clock: clock, random: SystemRandom()))
+        let application = SwitchedApplication(
+            StartingAPI(keys: keyring, origins: origins, clock: clock, random: SystemRandom()))
         let capacity = Capacity.ofProcess()
         let configuration = HTTPServerConfiguration(
             address: listen, connectionsMax: capacity.connectionsMax, certificates: reloads.certificates,
@@ -84,7 +93,7 @@ struct ServerProcess {
             loops: loops.all, application: application, configuration: configuration, logger: logger)
         return Parts(
             loops: loops, server: server, application: application, origins: origins, issuer: issuer,
-            reloads: reloads)
+            keyring: keyring, sealing: sealing, reloads: reloads)
     }
 
     private static func announce(_ capacity: Capacity, bytesMax: Int, _ logger: Logger) {
@@ -104,8 +113,8 @@ struct ServerProcess {
     private func begin(_ parts: Parts, _ clock: any WallClock, _ logger: Logger) {
         let limiter = RateLimiter(settings.rateLimits, now: monotonicTime)
         let boot = Boot(
-            settings: settings, issuer: parts.issuer, kind: kind, loops: parts.loops, clock: clock, throttle: limiter,
-            logger: logger)
+            settings: settings, issuer: parts.issuer, kind: kind, loops: parts.loops, keyring: parts.keyring,
+            sealing: parts.sealing, clock: clock, throttle: limiter, logger: logger)
         let admission = Admission(
             proxies: TrustedProxies(settings.trustedProxies), origins: parts.origins, limiter: limiter)
         let (environment, kind, onReady) = (environment, kind, onReady)
@@ -117,11 +126,11 @@ struct ServerProcess {
                 let started = try await boot.run()
                 let api = AuthAPI(services: started.services, admission: admission, monotonic: monotonicTime)
                 if kind == .test, let clock = clock as? VirtualClock {
-                    application.become(TestTarget(api: api, clock: clock))
+                    application.become(TestTarget(api: api, clock: clock, keys: started.keys))
                 } else {
                     application.become(api)
                 }
-                Self.followKeys(started.keyring, on: boot.loops.all[0], logger)
+                started.keys.begin(on: boot.loops.all[0], listeningOn: started.database)
                 started.identities.begin(on: boot.loops.all[0])
                 await onReady(started, address)
                 environment.say(Self.readyLine(address, isSecure: isSecure))
@@ -140,19 +149,6 @@ struct ServerProcess {
             case .addressInUse(let address): throw .address("\(address) is taken by another process")
             case .addressNotAvailable(let address): throw .address("\(address) cannot be bound on this machine")
             case .failed(let call, let errno): throw .address("\(call) failed with errno \(errno)")
-            }
-        }
-    }
-
-    private static func followKeys(_ keyring: PostgresKeyring, on loop: EventLoop, _ logger: Logger) {
-        loop.spawn {
-            while true {
-                await loop.sleep(for: Limits.keyringPoll)
-                do throws(AuthDomain.Unavailability) {
-                    _ = try await keyring.reload()
-                } catch {
-                    logger.debug("the keys could not be read again", [LogField("reason", error.rawValue)])
-                }
             }
         }
     }

@@ -7,9 +7,10 @@ import Primitives
 struct TestTarget: HTTPApplication {
     let api: AuthAPI
     let clock: VirtualClock
+    let keys: KeyFollowing
 
     func respond(to request: HTTPRequest) async -> HTTPResponse {
-        if isForTest(request), let response = answer(request) { return marked(response) }
+        if isForTest(request), let response = await answer(request) { return marked(response) }
         return marked(await api.respond(to: request))
     }
 
@@ -39,7 +40,7 @@ struct TestTarget: HTTPApplication {
     }
 
     /// `nil` where there is no such switch: the product's own 404 answers.
-    private func answer(_ request: HTTPRequest) -> HTTPResponse? {
+    private func answer(_ request: HTTPRequest) async -> HTTPResponse? {
         let body = (try? JSONParser.parse(request.body))?.objectValue
         switch (request.method, request.target.path) {
         case (.get, "/test/clock"):
@@ -47,10 +48,13 @@ struct TestTarget: HTTPApplication {
         case (.put, "/test/clock"):
             guard let seconds = body?["now"]?.integerValue else { return HTTPResponse(status: .badRequest) }
             clock.set(to: Timestamp(secondsSinceEpoch: seconds))
+            await keys.advance()
             return now()
         case (.post, "/test/clock/advance"):
             guard let seconds = body?["seconds"]?.integerValue else { return HTTPResponse(status: .badRequest) }
             clock.advance(by: .seconds(seconds))
+            // What is due at the new time is done when the answer is there: a test that leaps never overtakes the keys.
+            await keys.advance()
             return now()
         case (.post, "/test/reset"):
             clock.reset()

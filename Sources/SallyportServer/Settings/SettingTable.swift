@@ -4,7 +4,7 @@ import Telemetry
 
 /// All settings, once. The order is the one of `config`, `.env.example` and the README.
 enum SettingTable {
-    static let rows: [Setting] = serving + tokens + identity
+    static let rows: [Setting] = serving + tokens + keys + identity
 
     private static let serving: [Setting] = [
         Setting(
@@ -83,6 +83,18 @@ enum SettingTable {
         Setting(
             "SALLYPORT_VERDICT_POLICY", "careful", "careful or strict: whether ends by will wipe", \.verdictPolicy,
             SettingValue.word),
+    ]
+
+    private static let keys: [Setting] = [
+        Setting(
+            "SALLYPORT_PUBLISH_LEAD", "30m", "a key is published for so long before it signs, 10m to 12h",
+            \.publishLead, SettingValue.duration(.minutes(10)...(.hours(12)))),
+        Setting(
+            "SALLYPORT_KEY_ROTATION", "90d", "how long a key signs, 1d to 730d", \.keyRotation,
+            SettingValue.duration(.days(1)...(.days(730)))),
+        Setting(
+            "SALLYPORT_KEY_BITS", "2048", "2048, 3072 or 4096: RSA size of keys made from now on", \.keyBits,
+            SettingValue.keyBits),
     ]
 
     private static let identity: [Setting] = [

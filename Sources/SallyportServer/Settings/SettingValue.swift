@@ -57,6 +57,13 @@ enum SettingValue {
         return count
     }
 
+    static func keyBits(_ text: String) throws(SettingFault) -> Int {
+        guard let bits = Int(text), [2_048, 3_072, 4_096].contains(bits) else {
+            throw SettingFault("2048, 3072 or 4096")
+        }
+        return bits
+    }
+
     static func logLevel(_ text: String) throws(SettingFault) -> Logger.Level {
         guard let level = Logger.Level.allCases.first(where: { $0.name == text }) else {
             throw SettingFault("one of debug, info, warning, error")

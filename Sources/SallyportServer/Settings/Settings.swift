@@ -1,6 +1,7 @@
 import AuthAPI
 import AuthDomain
 import AuthStore
+import Crypto
 import Primitives
 import Reactor
 import Telemetry
@@ -36,6 +37,10 @@ package struct Settings: Sendable {
     var verdictPolicy = VerdictPolicy.careful
     var resourceServers: [ResourceServer] = []
 
+    var publishLead = Duration.zero
+    var keyRotation = Duration.zero
+    var keyBits = 2_048
+
     var identityPreset = IdentityMapping.Preset.kysely
     var identitySchema = ""
     var identitySessionTable = ""
@@ -68,6 +73,19 @@ extension Settings {
             windows: RotationWindows(replay: replayWindow, concurrency: concurrencyWindow),
             offlineWrite: offlineWrite, verdictPolicy: verdictPolicy)
     }
+
+    /// - Throws: the setting, when a key is missing or given twice.
+    func sealing() throws(SettingProblem) -> KeyEncryptionKeys {
+        do throws(CryptoError) {
+            return try KeyEncryptionKeys(keyEncryptionKeys)
+        } catch {
+            throw SettingProblem(
+                name: "SALLYPORT_KEK",
+                message: keyEncryptionKeys.isEmpty ? "must be set" : "no key may be given twice")
+        }
+    }
+
+    var keySchedule: KeySchedule { KeySchedule(publishLead: publishLead, rotation: keyRotation) }
 
     func identityMapping() throws(SettingProblem) -> IdentityMapping {
         do throws(IdentityMapping.ColumnUnknown) {
