@@ -132,6 +132,27 @@ struct AccessGateTests {
         #expect(stack.keys.reloads == 1)
     }
 
+    @Test(
+        "a token of a key that is gone says refresh, however it went; a foreign one under no name of ours says reauth")
+    func destroyedKey() async throws {
+        let token = try await stack.exchange().accessToken
+        let pairs = [
+            FixedKeys.pair(.access, .current, FixedKeys.nextSigning),
+            FixedKeys.pair(.refresh, .current, FixedKeys.refresh),
+            FixedKeys.pair(.verdict, .current, FixedKeys.verdict),
+        ]
+        for state in [KeyState.removed, .compromised] {
+            let half = PublicHalf(
+                purpose: .access, state: state, jwk: JWK(FixedKeys.signing.publicKey), createdAt: FixedKeys.createdAt)
+            let keyring = try #require(Keyring(pairs, publicHalves: [half], hasher: FixedKeys.hasher))
+            #expect(keyring.published.count == 1)
+            stack.keys.set(keyring)
+            #expect(try await refused(token) == ["access_revoked", "refresh"])
+        }
+        stack.keys.set(FixedKeys.ring(pairs))
+        #expect(try await refused(token) == ["token_foreign", "reauth"])
+    }
+
     @Test("no outage is a refusal")
     func outages() async throws {
         let token = try await stack.exchange().accessToken

@@ -1,3 +1,4 @@
+import Foundation
 import SallyportServer
 
 /// A fresh, empty database of a scratch cluster, dropped with the last reference to it.
@@ -26,5 +27,25 @@ package final class ScratchDatabase: Sendable {
     @discardableResult
     package func sql(_ text: String) throws -> [[String]] {
         try cluster.postgres.runSQL(text, database: name)
+    }
+
+    /// What `pg_dump` writes of one schema.
+    package func dump(schema: String) throws -> String {
+        let process = Process()
+        process.executableURL = URL(filePath: cluster.postgres.path(ofProgram: "pg_dump"))
+        process.arguments = ["--inserts", "--schema", schema, "--dbname", url]
+        process.environment = ["LC_ALL": "C.UTF-8"]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let content = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw DumpFailed(status: process.terminationStatus) }
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    package struct DumpFailed: Error {
+        package let status: Int32
     }
 }

@@ -46,6 +46,11 @@ package final class Site: Sendable {
         return process
     }
 
+    /// A command that is not waited for.
+    package func begin(_ arguments: [String], settings: [String: String?] = [:]) throws -> SallyportProcess {
+        try SallyportProcess(arguments, environment: environment(settings), program: program)
+    }
+
     /// A server that may be about to fail: not waited for.
     package func start(
         _ arguments: [String] = [], settings: [String: String?] = [:]

@@ -41,16 +41,23 @@ package struct AccessGate: Sendable {
     }
 
     private func verify(_ token: String) async throws(AuthFailure) -> VerifiedJWT {
-        let keyring = try await available { () async throws(Unavailability) in try await keys.current() }
+        var keyring = try await available { () async throws(Unavailability) in try await keys.current() }
         var result = verified(token, keyring)
         if case .failure(.unknownKey) = result {
-            result = verified(
-                token, try await available { () async throws(Unavailability) in try await keys.reload() })
+            keyring = try await available { () async throws(Unavailability) in try await keys.reload() }
+            result = verified(token, keyring)
         }
         switch result {
         case .success(let jwt): return jwt
+        // Not proved, but nothing rests on it: whoever was away while a key went, or has one of a key that leaked, is to
+        // ask for another token and not for a sign-in.
+        case .failure(.unknownKey) where isDestroyedKey(of: token, keyring): throw refused(.accessRevoked)
         case .failure(let error): throw refused(error.refusalReason)
         }
+    }
+
+    private func isDestroyedKey(of token: String, _ keyring: Keyring) -> Bool {
+        (try? UnverifiedJWS(token).kid).map { keyring.isDestroyed($0) } ?? false
     }
 
     private func verified(_ token: String, _ keyring: Keyring) -> Result<VerifiedJWT, JOSEError> {

@@ -22,13 +22,13 @@ enum KeyTable {
         ORDER BY created_at, kid
         """)
 
-    /// What a server needs: usable keys, and the public halves of refresh keys for as long as there is one.
+    /// What a server needs: of keys that are gone the public halves, to tell what they were from what is foreign.
     static let loadable = Statement(
         "loadable_keys",
         """
         SELECT kid, purpose, state, created_at, state_at, token_lifetime_seconds, sealed_private_key, modulus, exponent,
             public_mac
-        FROM sallyport.keys WHERE state IN ('next', 'current', 'retired') OR purpose = 'refresh'
+        FROM sallyport.keys
         """)
 
     static let secret = Statement(

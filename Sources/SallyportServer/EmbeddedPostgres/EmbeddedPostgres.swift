@@ -127,6 +127,9 @@ package final class EmbeddedPostgres: Sendable {
         try runSQL("CREATE DATABASE \(Self.quoted(name))", database: "postgres")
     }
 
+    /// Where one of PostgreSQL's own programs is.
+    package func path(ofProgram program: String) -> String { binaries.path(program) }
+
     /// Runs a script as the superuser, up to its first error.
     ///
     /// - Returns: the rows of all its statements; NULL is the empty text.
