@@ -56,7 +56,7 @@ let package = Package(
         .target(
             name: "AuthStore",
             dependencies: [
-                "AuthDomain", "Postgres", "Reactor", "Crypto", "Telemetry", "Primitives",
+                "AuthDomain", "Postgres", "Reactor", "JOSE", "Crypto", "Telemetry", "Primitives",
             ],
             // `migrations` is a link to the folder at the top; Migrations.swift lists the same files.
             resources: [

@@ -58,6 +58,7 @@ package final class FixedKeyring: KeyringSource {
         var inMemory: Keyring?
         var stored: Keyring?
         var reloads = 0
+        var inventory: KeyInventory?
     }
 
     private let state: Locked<State>
@@ -70,6 +71,10 @@ package final class FixedKeyring: KeyringSource {
     }
 
     package var keyring: Keyring? { state.withLock { $0.inMemory } }
+
+    package var inventory: KeyInventory? { state.withLock { $0.inventory } }
+
+    package func setInventory(_ inventory: KeyInventory?) { state.withLock { $0.inventory = inventory } }
 
     /// How often the keys were looked up anew.
     package var reloads: Int { state.withLock { $0.reloads } }

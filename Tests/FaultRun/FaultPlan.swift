@@ -102,7 +102,8 @@ package enum FaultPlan {
             name: "postmaster-stopped", seconds: 4,
             reach: .run(excuses: .unavailable) { try $0.world.stopPostmaster(for: min(2, $0.seconds * 0.5)) },
             isOwn: true),
-        Phase(name: "key-rotation", seconds: 6, reach: .notYet("no command rotates keys yet")),
+        // The lead is not shortened with the phase: it is what the resource server needs to know the key.
+        phase("key-rotation", 6) { try $0.world.rotateKeys(lead: 6) },
         phase("fd-limit", 5, excuses: [.lost, .late, .unavailable]) {
             try $0.world.limitDescriptors(for: min(3, $0.seconds * 0.6))
         },

@@ -9,7 +9,7 @@ struct OutageTests {
     @Test("a start without a database answers 503 starting and /livez 200, and is ready once the database is there")
     func absentAtStart() throws {
         let cluster = try ScratchCluster.own()
-        let port = try freePort()
+        let port = try Self.freePort()
         let site = try Site(in: cluster)
         cluster.stop(.fast)
         let server = try site.start(settings: ["SALLYPORT_LISTEN": "127.0.0.1:\(port)"])
@@ -99,7 +99,7 @@ struct OutageTests {
     }
 
     /// One that nothing uses now.
-    private func freePort() throws -> UInt16 {
+    static func freePort() throws -> UInt16 {
         let probe = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(probe) }
         var address = sockaddr_in()

@@ -1,3 +1,4 @@
+import AuthDomain
 import Foundation
 import Testing
 
@@ -117,6 +118,37 @@ struct ArgumentsTests {
         let options = [try arguments.takeOption("--config"), try arguments.takeOption("--config")]
         #expect(command == "serve" && flags == [true, false] && options == ["/a", nil])
         #expect(throws: Never.self) { try arguments.end() }
+    }
+
+    @Test("keys has its actions, a name that begins with a hyphen too, and refuses what does not fit")
+    func keys() throws {
+        func parsed(_ words: String...) throws(Arguments.Misuse) -> KeysCommand.Action {
+            var arguments = Arguments(words)
+            let action = try KeysCommand.Action.parse(&arguments)
+            try arguments.end()
+            return action
+        }
+        let kid = "-" + String(repeating: "a", count: 42)
+        let accepted: [(KeysCommand.Action, KeysCommand.Action)] = [
+            (try parsed("list"), .list), (try parsed("rewrap"), .rewrap),
+            (try parsed("rotate"), .perform(.rotate(.access))),
+            (try parsed("rotate", "--refresh"), .perform(.rotate(.refresh))),
+            (try parsed("promote"), .perform(.promote(kid: nil, .access, isEmergency: false))),
+            (try parsed("promote", "--emergency", kid), .perform(.promote(kid: kid, .access, isEmergency: true))),
+            (try parsed("retire", kid, "--emergency"), .perform(.retire(kid: kid, isEmergency: true))),
+            (try parsed("compromise", kid), .perform(.compromise(kid: kid))),
+        ]
+        for (action, expected) in accepted { #expect(action == expected) }
+        for words in [
+            [], ["sign"], ["retire"], ["compromise"], ["compromise", "--emergency", kid], ["rotate", "--emergency"],
+            ["retire", "--refresh", kid], ["rotate", kid], ["list", kid], ["promote", "-short"], ["retire", kid, kid],
+        ] {
+            #expect(throws: Arguments.Misuse.self, "\(words)") {
+                var arguments = Arguments(words)
+                _ = try KeysCommand.Action.parse(&arguments)
+                try arguments.end()
+            }
+        }
     }
 
     @Test("an option without its value and a word that nobody took are told")

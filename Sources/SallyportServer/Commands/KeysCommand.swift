@@ -7,7 +7,7 @@ import Telemetry
 
 /// `keys list|rotate|promote|retire|compromise|rewrap`: the life of the keys by hand. Contract section 2.5.
 struct KeysCommand {
-    enum Action {
+    enum Action: Equatable {
         case list
         case perform(KeyCommand)
         case rewrap

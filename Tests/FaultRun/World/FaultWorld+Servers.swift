@@ -1,5 +1,6 @@
 import AuthTesting
 import Foundation
+import JOSE
 import SallyportServer
 
 /// What is done to the servers, and by clients that mean no good. Each returns how often it has struck.
@@ -31,6 +32,24 @@ extension FaultWorld {
             rest(pause)
         }
         return strikes == 2 ? 2 : 0
+    }
+
+    /// Publishes a key by command, and lets it sign once the resource server has fetched it. Nothing may be noticed.
+    func rotateKeys(lead: Double) throws -> Int {
+        func published() throws -> [[String]] {
+            try ports.map { try JWKSet.parse(HTTPClient(port: $0).send("GET", "/.well-known/jwks.json").body).kids }
+        }
+        let before = try published()
+        let rotate = try site.run(["keys", "rotate"])
+        rest(lead)
+        let both = try published()
+        let promote = try site.run(["keys", "promote", "--emergency"])
+        rest(1.5)
+        let after = try published()
+        guard rotate.status == 0, promote.status == 0, both.allSatisfy({ $0 == both[0] && $0.count == 2 }) else {
+            return 0
+        }
+        return zip(before, after).filter { $0.first != $1.first && $1 == both[0].reversed() }.count
     }
 
     func pauseServer(for seconds: Double) throws -> Int {
