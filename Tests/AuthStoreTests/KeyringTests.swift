@@ -181,6 +181,29 @@ struct KeyringTests {
         }
     }
 
+    @Test("keys that were read too long ago are read again before they sign; fresh ones are not")
+    func age() async throws {
+        let tables = try database()
+        try await onMigrated(tables) { pair in
+            func keyring(_ ageMax: Duration?) -> PostgresKeyring {
+                PostgresKeyring(
+                    databases: LoopDatabases([pair]), sealing: FixedKeys.sealing(), ageMax: ageMax, clock: TestClock(),
+                    random: SystemRandom(), logger: .disabled)
+            }
+            let (stale, fresh) = (keyring(.zero), keyring(nil))
+            try await stale.loadOrCreate()
+            try await fresh.loadOrCreate()
+            let old = try fresh.required().signing.kid
+            _ = try await lifecycle(TestClock()).perform(.compromise(kid: old), in: pair.main)
+            #expect(try await stale.current().signing.kid != old)
+            #expect(try await fresh.current().signing.kid == old)
+            // Where they cannot be read again, nothing is signed.
+            try tables.sql("ALTER TABLE sallyport.keys RENAME TO moved_keys")
+            await #expect(throws: AuthDomain.Unavailability.misconfigured) { try await stale.current() }
+            #expect(stale.published?.isEmpty == false)
+        }
+    }
+
     @Test("a key of a server that knew no public halves gets one with the first look")
     func completed() async throws {
         let tables = try database()

@@ -120,6 +120,17 @@ struct KeyRotationTests {
         #expect(try late.refreshed(pair.refresh).generation == 2)
     }
 
+    @Test("what no notification tells is found by looking")
+    func polling() throws {
+        let site = try Site()
+        let client = try AuthClient(site.serve())
+        #expect(try site.run(["keys", "rotate"]).status == 0)
+        try KeySets.settle([client], beside: client) { $0.count == 2 }
+        try site.database.sql(
+            "UPDATE sallyport.keys SET state = 'removed', sealed_private_key = NULL WHERE state = 'next'")
+        try KeySets.settle([client], beside: client) { $0.count == 1 }
+    }
+
     @Test("a command that is killed while it waits for its turn changes nothing, and the next one is not held up")
     func killedCommand() throws {
         let site = try Site()

@@ -12,6 +12,7 @@ package final class PostgresKeyring: KeyringSource {
     private let sealing: KeyEncryptionKeys
     private let lifetimes: [KeyPurpose: Duration]
     private let bits: Int
+    private let ageMax: Duration
     private let clock: any WallClock
     private let random: any RandomSource
     private let logger: Logger
@@ -31,14 +32,16 @@ package final class PostgresKeyring: KeyringSource {
     /// - Parameters:
     ///   - lifetimes: how long this server's tokens live; written beside each key before it signs any.
     ///   - bits: of the modulus of keys made here.
+    ///   - ageMax: keys in memory that are older are read again before they are used; `nil` is what the domain allows.
     package init(
         databases: LoopDatabases, sealing: KeyEncryptionKeys, lifetimes: [KeyPurpose: Duration] = [:],
-        bits: Int = 2_048, clock: any WallClock, random: any RandomSource, logger: Logger
+        bits: Int = 2_048, ageMax: Duration? = nil, clock: any WallClock, random: any RandomSource, logger: Logger
     ) {
         self.databases = databases
         self.sealing = sealing
         self.lifetimes = lifetimes
         self.bits = bits
+        self.ageMax = ageMax ?? Limits.keyringAgeMax
         self.clock = clock
         self.random = random
         self.logger = logger
@@ -54,7 +57,7 @@ package final class PostgresKeyring: KeyringSource {
 
     package func current() async throws(Unavailability) -> Keyring {
         let readAt = snapshot.withLock { $0?.readAt }
-        if let readAt, ContinuousClock.now - readAt > Limits.keyringAgeMax { return try await reload() }
+        if let readAt, ContinuousClock.now - readAt > ageMax { return try await reload() }
         return try required()
     }
 
