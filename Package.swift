@@ -68,6 +68,7 @@ let package = Package(
                 .embedInCode("migrations/0006_create_revocation_functions.sql"),
                 .embedInCode("migrations/0007_remember_verification.sql"),
                 .embedInCode("migrations/0008_extend_keys.sql"),
+                .embedInCode("migrations/0009_create_revoked_access_tokens.sql"),
                 .embedInCode("migrations/standalone/0001_create_identity_tables.sql"),
             ],
             swiftSettings: product

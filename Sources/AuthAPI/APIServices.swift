@@ -7,6 +7,8 @@ package struct APIServices: Sendable {
     package let tokens: TokenService
     package let devices: DeviceService
     package let gate: AccessGate
+    package let issued: IssuedTokens
+    package let resourceServers: ResourceServers
     package let keys: any KeyringSource
     package let readiness: any ReadinessSource
     package let policy: AuthPolicy
@@ -18,7 +20,8 @@ package struct APIServices: Sendable {
     package let metrics: Metrics
 
     package init(
-        tokens: TokenService, devices: DeviceService, gate: AccessGate, keys: any KeyringSource,
+        tokens: TokenService, devices: DeviceService, gate: AccessGate, issued: IssuedTokens,
+        resourceServers: ResourceServers = ResourceServers(), keys: any KeyringSource,
         readiness: any ReadinessSource, policy: AuthPolicy, clock: any WallClock, random: any RandomSource,
         logger: Logger, version: ServerVersion, features: FeatureFlags = FeatureFlags(),
         metrics: Metrics = Metrics()
@@ -26,6 +29,8 @@ package struct APIServices: Sendable {
         self.tokens = tokens
         self.devices = devices
         self.gate = gate
+        self.issued = issued
+        self.resourceServers = resourceServers
         self.keys = keys
         self.readiness = readiness
         self.policy = policy

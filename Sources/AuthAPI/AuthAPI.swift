@@ -106,6 +106,11 @@ package struct AuthAPI: HTTPApplication {
             }
             try checkContentType(request.http, route)
             return try await handle(request, caller)
+        case .resourceServer(let handle):
+            let credentials = try BasicCredentials.read(request.http.fields)
+            guard credentials.isKnown(to: services.resourceServers) else { throw APIFailure(.clientUnknown) }
+            try checkContentType(request.http, route)
+            return try await handle(request)
         }
     }
 

@@ -33,4 +33,7 @@ enum Limits {
     static let keySetStale = Duration.minutes(1)
     /// May still be used while we do not answer: tokens go on being checked through our outage.
     static let keySetStaleOnError = Duration.hours(1)
+
+    /// How long caches may keep a document that only a new start changes.
+    static let documentAge = Duration.minutes(5)
 }

@@ -28,6 +28,9 @@ package enum Limits {
     /// and a clock that was set back must sign nobody out.
     package static let refreshIssuedAheadMax = Duration.seconds(86_400)
 
+    /// How long a revoked access token is remembered past its end: the skew that its verifiers may allow, twice.
+    package static let revokedTokenKept = Duration.seconds(120)
+
     /// Bytes of the operator's claims as JSON: they travel with every request of the application.
     package static let customClaimsBytesMax = 2_048
 

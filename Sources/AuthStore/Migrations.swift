@@ -13,6 +13,9 @@ package enum Migrations {
             name: "0006_create_revocation_functions.sql", sql: PackageResources._006_create_revocation_functions_sql),
         Migration(name: "0007_remember_verification.sql", sql: PackageResources._007_remember_verification_sql),
         Migration(name: "0008_extend_keys.sql", sql: PackageResources._008_extend_keys_sql),
+        Migration(
+            name: "0009_create_revoked_access_tokens.sql",
+            sql: PackageResources._009_create_revoked_access_tokens_sql),
     ]
 
     /// Of a deployment with identity tables of its own.

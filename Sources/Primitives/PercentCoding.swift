@@ -21,7 +21,7 @@ package enum PercentCoding {
     }
 
     /// On a slice and not on any collection: across modules a generic body would run unspecialized.
-    static func decode(_ text: ArraySlice<UInt8>, plusIsBlank: Bool) -> [UInt8]? {
+    package static func decode(_ text: ArraySlice<UInt8>, plusIsBlank: Bool) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var index = text.startIndex

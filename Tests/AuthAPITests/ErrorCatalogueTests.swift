@@ -67,6 +67,7 @@ struct ErrorCatalogueTests {
             (.scopeInvalid, 400, "invalid_scope", "scope_invalid"),
             (.deviceMalformed, 400, "invalid_request", "device_malformed"),
             (.tokenMissing, 401, "invalid_token", "token_missing"),
+            (.clientUnknown, 401, "invalid_client", "client_unknown"),
             (.tokenConflict, 400, "invalid_request", "token_conflict"),
             (.notFound, 404, "invalid_request", "not_found"),
             (.methodNotAllowed, 405, "invalid_request", "method_not_allowed"),

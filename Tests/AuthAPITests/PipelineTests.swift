@@ -135,7 +135,13 @@ struct PipelineTests {
     @Test("only the named routes are open")
     func access() {
         let open = world.api.table.routes.filter { $0.access == .public }.map(\.operation)
-        #expect(open == ["grantTokens", "showKeySet", "showLiveness", "showReadiness", "showVersion", "showMetrics"])
+        #expect(
+            open == [
+                "grantTokens", "revokeToken", "showKeySet", "showServerMetadata", "showOpenIDConfiguration",
+                "showLiveness", "showReadiness", "showVersion", "showMetrics",
+            ])
+        let services = world.api.table.routes.filter { $0.access == .resourceServer }.map(\.operation)
+        #expect(services == ["introspectToken"])
         let session = world.api.table.routes.filter { $0.access == .sessionToken }.map(\.operation)
         #expect(session == ["issueAccessToken"])
     }

@@ -12,6 +12,8 @@ import Testing
 struct World {
     static let issuer = "https://auth.example.com"
     static let sessionSecret = "unit-test-secret-0123456789abcdef-not-real"
+    /// Of the resource server `api`.
+    static let resourceServerSecret = "s+cret%41:of the API"
     static let exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange"
     static let sessionType = "urn:sallyport:token-type:session"
     static let installation = "installation-0001"
@@ -30,13 +32,13 @@ struct World {
 
     init(
         gate: VerifiedGate.Mode = .scopes, verdictPolicy: VerdictPolicy = .careful,
-        keyring: Keyring? = FixedKeys.keyring, proxies: [String] = [], origins: [String] = [],
-        rates: RateLimits? = nil, concurrencyMax: Int? = nil
+        keyring: Keyring? = FixedKeys.keyring, issuer: String = Self.issuer, proxies: [String] = [],
+        origins: [String] = [], rates: RateLimits? = nil, concurrencyMax: Int? = nil
     ) {
         store = MemoryStore(faults: faults)
         keys = FixedKeyring(keyring, faults: faults)
         policy = AuthPolicy(
-            issuer: Self.issuer, audiences: [Self.issuer, "powersync"], scopes: ScopeSet(["api", "sync"]),
+            issuer: issuer, audiences: [issuer, "powersync"], scopes: ScopeSet(["api", "sync"]),
             gate: VerifiedGate(mode: gate, scopes: ScopeSet(["sync"]), audiences: ["powersync"]),
             accessLifetime: .minutes(30), refreshLifetime: .days(30), sessionMaxAge: .days(90),
             windows: RotationWindows(replay: .days(7), concurrency: .seconds(10)), offlineWrite: .days(7),
@@ -55,7 +57,12 @@ struct World {
             services: APIServices(
                 tokens: tokens,
                 devices: DeviceService(store: store, sessions: store, gate: access, clock: clock),
-                gate: access, keys: keys, readiness: readiness, policy: policy, clock: clock, random: random,
+                gate: access,
+                issued: IssuedTokens(
+                    policy: policy, store: store, gate: access, keys: keys, sealing: FixedKeys.sealing(),
+                    clock: clock),
+                resourceServers: ResourceServers([("api", SHA256.hash(Array(Self.resourceServerSecret.utf8)))]),
+                keys: keys, readiness: readiness, policy: policy, clock: clock, random: random,
                 logger: Logger(level: .debug, clock: clock, sink: log),
                 version: ServerVersion(version: "1.2.3"), metrics: metrics),
             admission: Admission(

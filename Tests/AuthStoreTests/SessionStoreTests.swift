@@ -325,9 +325,10 @@ struct SessionStoreTests {
             let one = try await it.signedIn()
             let sid = one.seen.accessSID
             func isLive(_ sid: String, _ device: UUID? = nil) async throws -> Bool {
-                try await it.store.accessView(sessionID: sid, deviceID: device).isLive
+                try await it.store.accessView(sessionID: sid, deviceID: device, tokenID: "jti").isLive
             }
-            let view = try await it.store.accessView(sessionID: one.session.description, deviceID: one.device)
+            let view = try await it.store.accessView(
+                sessionID: one.session.description, deviceID: one.device, tokenID: "jti")
             #expect(view.isLive && view.deviceSession?.id == one.session)
             #expect(try await isLive(sid))
             #expect(try await isLive(sid, one.device))
@@ -347,14 +348,41 @@ struct SessionStoreTests {
         }
     }
 
+    @Test(
+        "a revoked access token is dead, others of its session live, and the first revocation stays",
+        arguments: StoreKind.allCases)
+    func revokedToken(kind: StoreKind) async throws {
+        try await StoreUnderTest.with(kind) { it in
+            let one = try await it.signedIn()
+            let now = it.start + .seconds(1)
+            func revoke(_ jti: String, until end: Timestamp, at now: Timestamp) async throws {
+                try await it.store.revokeAccessToken(
+                    RevokedAccessToken(
+                        tokenID: jti, userID: one.user, deviceID: one.device, expiresAt: end, revokedAt: now))
+            }
+            func isLive(_ sid: String, _ jti: String) async throws -> Bool {
+                try await it.store.accessView(sessionID: sid, deviceID: nil, tokenID: jti).isLive
+            }
+            for _ in 0..<2 { try await revoke("jti-1", until: now + .minutes(30), at: now) }
+            for sid in [one.session.description, one.seen.accessSID] {
+                #expect(try await !isLive(sid, "jti-1"))
+                #expect(try await isLive(sid, "jti-2"))
+            }
+            // The session itself can still be looked at: whoever revokes a refresh token asks for it.
+            let view = try await it.store.accessView(
+                sessionID: one.session.description, deviceID: nil, tokenID: "jti-1")
+            #expect(view.deviceSession?.id == one.session)
+        }
+    }
+
     @Test("a session without a device dies when it is signed out", arguments: StoreKind.allCases)
     func accessWithoutDevice(kind: StoreKind) async throws {
         try await StoreUnderTest.with(kind) { it in
             let seen = try it.session(of: it.user())
             try await it.store.remember(seen.seen(at: it.start))
-            #expect(try await it.store.accessView(sessionID: seen.accessSID, deviceID: nil).isLive)
+            #expect(try await it.store.accessView(sessionID: seen.accessSID, deviceID: nil, tokenID: "jti").isLive)
             try await it.store.endIdentitySession(accessSID: seen.accessSID, reason: .signedOut, at: it.start)
-            #expect(try await !it.store.accessView(sessionID: seen.accessSID, deviceID: nil).isLive)
+            #expect(try await !it.store.accessView(sessionID: seen.accessSID, deviceID: nil, tokenID: "jti").isLive)
             // The first reason stays.
             try await it.store.endIdentitySession(accessSID: seen.accessSID, reason: .sessionRevoked, at: it.start)
             let link = try await it.store.exchangeView(token: Secret(seen.token), tokenHash: seen.hash).link

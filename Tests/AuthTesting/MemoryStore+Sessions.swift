@@ -72,19 +72,29 @@ extension MemoryStore: SessionStore {
         try await call(.remember) { state in state.remember(session, deviceID: nil) }
     }
 
-    package func accessView(sessionID: String, deviceID: UUID?) async throws(Unavailability) -> AccessView {
+    package func accessView(
+        sessionID: String, deviceID: UUID?, tokenID: String
+    ) async throws(Unavailability) -> AccessView {
         try await call(.accessView) { state in
+            let isRevoked = state.revokedTokens[tokenID] != nil
             if let id = UUID(sessionID) {
                 let session = state.deviceSession(id)
                 let isLive = session.map { $0.rotation.end == nil && $0.deviceStatus == .active } ?? false
-                return AccessView(isLive: isLive, deviceSession: session)
+                return AccessView(isLive: isLive && !isRevoked, deviceSession: session)
             }
             guard let link = state.links.values.first(where: { $0.accessSID == sessionID }) else {
                 return AccessView(isLive: false, deviceSession: nil)
             }
             let isTiedToHeld = link.ties.contains { state.devices[$0]?.status.holdsReason != nil }
             let isDeviceActive = deviceID.map { state.devices[$0]?.status == .active } ?? true
-            return AccessView(isLive: link.end == nil && !isTiedToHeld && isDeviceActive, deviceSession: nil)
+            return AccessView(
+                isLive: link.end == nil && !isTiedToHeld && isDeviceActive && !isRevoked, deviceSession: nil)
+        }
+    }
+
+    package func revokeAccessToken(_ token: RevokedAccessToken) async throws(Unavailability) {
+        try await call(.revokeAccessToken) { state in
+            if state.revokedTokens[token.tokenID] == nil { state.revokedTokens[token.tokenID] = token }
         }
     }
 

@@ -16,6 +16,8 @@ package final class MemoryStore: Sendable {
         var customClaims = Array("{}".utf8)
         var claimsAskedFor: [(userID: String, deviceID: UUID?)] = []
         var restored: [UUID] = []
+        /// By `jti`.
+        var revokedTokens: [String: RevokedAccessToken] = [:]
         var lookedAt: Timestamp?
         var disappearance: IdentityDisappearance?
         var isTableMissing = false

@@ -4,7 +4,7 @@ import Primitives
 /// The calls of all ports, by name.
 package enum PortCall: String, Sendable, CaseIterable {
     case refreshView, rotate, endSession, exchangeView, mintView, register, remember, accessView, endIdentitySession
-    case endAllSessions, user
+    case endAllSessions, user, revokeAccessToken
     case devices, device, updateDevice, revokeDevice, clearLostDevice, revokeDevices
     case watch, sightings
     case reloadKeys, sign

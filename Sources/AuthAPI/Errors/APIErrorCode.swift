@@ -40,6 +40,8 @@ package enum RequestProblem: Hashable, Sendable, CaseIterable {
     case tokenMissing
     /// More than one credential: two servers in a row could each believe another one.
     case tokenConflict
+    /// Not one of the services that may ask.
+    case clientUnknown
     case notFound
     case methodNotAllowed
     case mediaTypeUnsupported
@@ -55,6 +57,7 @@ package enum RequestProblem: Hashable, Sendable, CaseIterable {
 /// The member `error`. Source: RFC 6749 §5.2 and §4.1.2.1, RFC 6750 §3.1, RFC 9470 §3, RFC 8628 §3.5.
 package enum OAuthError: String, Sendable {
     case invalidRequest = "invalid_request"
+    case invalidClient = "invalid_client"
     case invalidGrant = "invalid_grant"
     case invalidScope = "invalid_scope"
     case invalidToken = "invalid_token"

@@ -77,6 +77,10 @@ extension RequestProblem {
         case .tokenMissing:
             APIErrorRow("token_missing", .unauthorized, .invalidToken, .reauth, "A bearer token is needed.")
         case .tokenConflict: bad("token_conflict", .badRequest, "There is more than one credential in the request.")
+        case .clientUnknown:
+            APIErrorRow(
+                "client_unknown", .unauthorized, .invalidClient, ClientAction.none,
+                "The credentials of a resource server are needed.")
         case .notFound: bad("not_found", .notFound, "There is nothing here.")
         case .methodNotAllowed: bad("method_not_allowed", .methodNotAllowed, "The method is not allowed here.")
         case .mediaTypeUnsupported:

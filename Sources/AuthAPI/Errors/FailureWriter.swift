@@ -39,6 +39,8 @@ struct FailureWriter: Sendable {
 
     /// RFC 6750 §3: no error code where no token was sent. RFC 9470 §3: `max_age` says how recent is recent enough.
     private func challenge(_ code: APIErrorCode, _ row: APIErrorRow) -> String {
+        // RFC 6749 §5.2: the scheme that the client used, and it is the only one that a service may use. RFC 7617 §2.1.
+        if code == .rejected(.clientUnknown) { return "Basic realm=\"sallyport\", charset=\"UTF-8\"" }
         let realm = "Bearer realm=\"sallyport\""
         if code == .rejected(.tokenMissing) { return realm }
         let challenge = realm + ", error=\"\(row.error.rawValue)\", error_description=\"\(row.sentence)\""

@@ -30,12 +30,15 @@ package struct Route: Sendable {
         case session(@Sendable (APIRequest, String) async throws(APIFailure) -> HTTPResponse)
         /// A live access token of ours.
         case caller(@Sendable (APIRequest, Caller) async throws(APIFailure) -> HTTPResponse)
+        /// A service that the operator has named.
+        case resourceServer(@Sendable (APIRequest) async throws(APIFailure) -> HTTPResponse)
     }
 
     package enum Access: String, Sendable {
         case `public`
         case sessionToken = "session_token"
         case accessToken = "access_token"
+        case resourceServer = "resource_server"
     }
 
     init(
@@ -61,6 +64,7 @@ package struct Route: Sendable {
         case .open: .public
         case .session: .sessionToken
         case .caller: .accessToken
+        case .resourceServer: .resourceServer
         }
     }
 
@@ -70,6 +74,7 @@ package struct Route: Sendable {
         switch access {
         case .public: break
         case .sessionToken: all += [.rejected(.tokenMissing), .rejected(.tokenConflict)]
+        case .resourceServer: all += [.rejected(.clientUnknown), .rejected(.tokenConflict)]
         case .accessToken:
             all += [.rejected(.tokenMissing), .rejected(.tokenConflict), .unavailable(.dependency)]
             all += [.refused(.tokenMalformed), .refused(.tokenForeign), .refused(.accessExpired)]

@@ -1,14 +1,18 @@
+import AuthDomain
 import HTTP
 
 /// All endpoints, each listed once.
 package struct RouteTable: Sendable {
     package let routes: [Route]
     private let matcher: RouteMatcher<Route>
+    private let issuerPath: IssuerPath
 
     package init(_ services: APIServices) {
         routes = [
             GrantTokens(tokens: services.tokens, metrics: services.metrics).route,
             IssueAccessToken(tokens: services.tokens).route,
+            RevokeToken(issued: services.issued).route,
+            IntrospectToken(issued: services.issued).route,
             SignOut(devices: services.devices).route,
             ShowSession(services: services).route,
             ListDevices(devices: services.devices).route,
@@ -19,15 +23,18 @@ package struct RouteTable: Sendable {
             RevokeDevice(devices: services.devices).route,
             ReportDeviceLost(devices: services.devices).route,
             ShowKeySet(keys: services.keys).route,
+            ShowServerMetadata(policy: services.policy).route,
+            ShowOpenIDConfiguration(policy: services.policy).route,
             ShowLiveness().route,
             ShowReadiness(readiness: services.readiness).route,
             ShowVersion(version: services.version).route,
             ShowMetrics(metrics: services.metrics, keys: services.keys, clock: services.clock).route,
         ]
+        issuerPath = IssuerPath(services.policy.issuer)
         matcher = RouteMatcher(routes.map { ($0.method, $0.pattern, $0) })
     }
 
     func match(_ request: HTTPRequest) -> RouteMatcher<Route>.Match {
-        matcher.match(request.method, request.target)
+        matcher.match(request.method, issuerPath.productTarget(request.target))
     }
 }

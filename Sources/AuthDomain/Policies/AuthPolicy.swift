@@ -32,6 +32,9 @@ package struct AuthPolicy: Sendable {
     /// `aud` of a refresh token, and the only one.
     package var tokenEndpoint: String { issuer + "/auth/token" }
 
+    /// Where verifiers find the keys.
+    package var keySetAddress: String { issuer + "/.well-known/jwks.json" }
+
     /// An impersonation's access token ends sooner than anybody else's: nothing renews it.
     package var impersonationLifetime: Duration { min(accessLifetime, Limits.impersonationLifetimeMax) }
 }

@@ -37,8 +37,13 @@ package protocol SessionStore: Sendable {
     /// Remembers a session that is used without a device.
     func remember(_ session: SeenSession) async throws(Unavailability)
 
-    /// Whether an access token's session and device may still be served; the user is read at every mint.
-    func accessView(sessionID: String, deviceID: UUID?) async throws(Unavailability) -> AccessView
+    /// Whether an access token, its session and its device may still be served; the user is read at every mint.
+    ///
+    /// - Parameter tokenID: the token's `jti`.
+    func accessView(sessionID: String, deviceID: UUID?, tokenID: String) async throws(Unavailability) -> AccessView
+
+    /// Revokes one access token until its end. Idempotent; the first revocation stays.
+    func revokeAccessToken(_ token: RevokedAccessToken) async throws(Unavailability)
 
     /// Signs an identity session out with us: exchanges of it are refused from now on.
     func endIdentitySession(
@@ -114,6 +119,23 @@ package struct AccessView: Sendable {
     package init(isLive: Bool, deviceSession: DeviceSession?) {
         self.isLive = isLive
         self.deviceSession = deviceSession
+    }
+}
+
+/// An access token that its holder has given up.
+package struct RevokedAccessToken: Equatable, Sendable {
+    package let tokenID: String
+    package let userID: String
+    package let deviceID: UUID?
+    package let expiresAt: Timestamp
+    package let revokedAt: Timestamp
+
+    package init(tokenID: String, userID: String, deviceID: UUID?, expiresAt: Timestamp, revokedAt: Timestamp) {
+        self.tokenID = tokenID
+        self.userID = userID
+        self.deviceID = deviceID
+        self.expiresAt = expiresAt
+        self.revokedAt = revokedAt
     }
 }
 

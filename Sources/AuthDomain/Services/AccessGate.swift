@@ -23,12 +23,9 @@ package struct AccessGate: Sendable {
 
     package func authenticate(_ token: String) async throws(AuthFailure) -> Caller {
         let verified = try await verify(token)
-        let deviceID = verified.claims["device_id"]?.stringValue.flatMap { UUID($0) }
         guard let sessionID = verified.claims["sid"]?.stringValue else { throw refused(.tokenMalformed) }
         try throttle.admit(sessionID)
-        let view = try await available { () async throws(Unavailability) in
-            try await store.accessView(sessionID: sessionID, deviceID: deviceID)
-        }
+        guard let view = try await view(of: verified) else { throw refused(.tokenMalformed) }
         guard view.isLive else { throw refused(.accessRevoked) }
         guard let caller = Caller(verified, deviceSession: view.deviceSession) else {
             throw refused(.tokenMalformed)
@@ -40,7 +37,19 @@ package struct AccessGate: Sendable {
         guard caller.hasFreshProof(at: clock.now()) else { throw refused(.stepUpRequired) }
     }
 
-    private func verify(_ token: String) async throws(AuthFailure) -> VerifiedJWT {
+    /// What the database knows of a token; `nil` where it does not say which session and which token it is.
+    func view(of token: VerifiedJWT) async throws(AuthFailure) -> AccessView? {
+        guard let sessionID = token.claims["sid"]?.stringValue, let tokenID = token.claims["jti"]?.stringValue else {
+            return nil
+        }
+        let deviceID = token.claims["device_id"]?.stringValue.flatMap { UUID($0) }
+        return try await available { () async throws(Unavailability) in
+            try await store.accessView(sessionID: sessionID, deviceID: deviceID, tokenID: tokenID)
+        }
+    }
+
+    /// Signature, type, issuer, audience and times; the database is asked only for a key that is not in memory.
+    func verify(_ token: String) async throws(AuthFailure) -> VerifiedJWT {
         var keyring = try await available { () async throws(Unavailability) in try await keys.current() }
         var result = verified(token, keyring)
         if case .failure(.unknownKey) = result {

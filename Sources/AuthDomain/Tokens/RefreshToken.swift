@@ -40,7 +40,7 @@ struct SignedRefresh: Sendable {
     let userID: String
     let generation: Int64
     let expiresAt: Timestamp
-    private let tokenID: String
+    let tokenID: String
 
     /// - Throws: `JOSEError`; `unknownKey` where another look at the keys may help.
     init(_ jws: UnverifiedJWS, keyring: Keyring, policy: AuthPolicy, at now: Timestamp) throws(JOSEError) {

@@ -4,23 +4,59 @@ package import Primitives
 
 extension PostgresStore: SessionStore {
     package func accessView(
-        sessionID: String, deviceID: UUID?
+        sessionID: String, deviceID: UUID?, tokenID: String
     ) async throws(Unavailability) -> AccessView {
         try await reading { () async throws(DatabaseError) in
             let main = databases.current.main
+            let revoked = main.beginRead(Self.revokedAccessToken, [.text(tokenID)])
             if let id = UUID(sessionID) {
-                guard let row = try await main.read(Self.deviceSession, [.uuid(id)]).first else {
+                let found = main.beginRead(Self.deviceSession, [.uuid(id)])
+                let isRevoked = try await !revoked.rows().isEmpty
+                guard let row = try await found.rows().first else {
                     return AccessView(isLive: false, deviceSession: nil)
                 }
                 let session = try DeviceSession(row: row)
-                let isLive = session.rotation.end == nil && session.deviceStatus == .active
+                let isLive = !isRevoked && session.rotation.end == nil && session.deviceStatus == .active
                 return AccessView(isLive: isLive, deviceSession: session)
             }
-            let rows = try await main.read(
+            let found = main.beginRead(
                 Self.accessSession, [.text(sessionID), .optional(deviceID, SQLValue.uuid)])
-            return AccessView(isLive: try rows.first?.bool("is_live") ?? false, deviceSession: nil)
+            let isRevoked = try await !revoked.rows().isEmpty
+            let isLive = try await found.rows().first?.bool("is_live") ?? false
+            return AccessView(isLive: isLive && !isRevoked, deviceSession: nil)
         }
     }
+
+    package func revokeAccessToken(_ token: RevokedAccessToken) async throws(Unavailability) {
+        try await reading { () async throws(DatabaseError) in
+            _ = try await databases.current.main.write(
+                Self.revokeAccessToken,
+                [
+                    .text(token.tokenID), .text(token.userID), .optional(token.deviceID, SQLValue.uuid),
+                    .timestamp(token.revokedAt), .timestamp(token.expiresAt),
+                    .timestamp(token.revokedAt - Limits.revokedTokenKept),
+                ])
+        }
+    }
+
+    private static let revokedAccessToken = Statement(
+        "revoked_access_token", "SELECT jti FROM sallyport.revoked_access_tokens WHERE jti = $1", [.text])
+
+    /// Each revocation also clears some rows that nobody can ask for any more; none waits for another to do so.
+    private static let revokeAccessToken = Statement(
+        "revoke_access_token",
+        """
+        WITH gone AS (
+            DELETE FROM sallyport.revoked_access_tokens WHERE jti IN (
+                SELECT jti FROM sallyport.revoked_access_tokens WHERE expires_at < $6
+                ORDER BY expires_at LIMIT 10 FOR UPDATE SKIP LOCKED)
+        ), revoked AS (
+            INSERT INTO sallyport.revoked_access_tokens (jti, user_id, device_id, revoked_at, expires_at)
+            VALUES ($1, $2, $3, $4, $5) ON CONFLICT (jti) DO NOTHING RETURNING user_id, device_id
+        )
+        INSERT INTO sallyport.audit_events (at, event, user_id, device_id)
+        SELECT $4, 'access_token_revoked', user_id, device_id FROM revoked
+        """, [.text, .text, .uuid, .timestamp, .timestamp, .timestamp])
 
     package func endIdentitySession(
         accessSID: String, reason: RefusalReason, at now: Timestamp

@@ -140,7 +140,10 @@ struct Boot: Sendable {
                 sessionTokens: sessionTokens, lookup: settings.tokenLookup, clock: clock, random: random,
                 throttle: throttle),
             devices: DeviceService(store: store, sessions: store, gate: gate, clock: clock),
-            gate: gate, keys: keyring,
+            gate: gate,
+            issued: IssuedTokens(
+                policy: policy, store: store, gate: gate, keys: keyring, sealing: sealing, clock: clock),
+            resourceServers: settings.callers, keys: keyring,
             readiness: readiness,
             policy: policy, clock: clock, random: random, logger: logger,
             version: ServerVersion(version: Version.text))

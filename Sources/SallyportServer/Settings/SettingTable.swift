@@ -43,7 +43,8 @@ enum SettingTable {
             "SALLYPORT_LOG_LEVEL", "info", "debug, info, warning or error; none shows secrets", \.logLevel,
             SettingValue.logLevel),
         Setting(
-            "SALLYPORT_RESOURCE_SERVERS", isSecret: true, "id:sha256-hex-of-secret, a list", \.resourceServers,
+            "SALLYPORT_RESOURCE_SERVERS", isSecret: true,
+            "services that may introspect: id:sha256-hex-of-secret, a list", \.resourceServers,
             SettingValue.resourceServers),
     ]
 

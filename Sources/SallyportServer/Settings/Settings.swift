@@ -87,6 +87,8 @@ extension Settings {
 
     var keySchedule: KeySchedule { KeySchedule(publishLead: publishLead, rotation: keyRotation) }
 
+    var callers: ResourceServers { ResourceServers(resourceServers.map { ($0.id, $0.secretHash) }) }
+
     func identityMapping() throws(SettingProblem) -> IdentityMapping {
         do throws(IdentityMapping.ColumnUnknown) {
             return try IdentityMapping(
