@@ -138,7 +138,7 @@ struct PipelineTests {
         #expect(
             open == [
                 "grantTokens", "revokeToken", "showKeySet", "showServerMetadata", "showOpenIDConfiguration",
-                "showLiveness", "showReadiness", "showVersion", "showMetrics",
+                "showLiveness", "showReadiness", "showVersion", "showMetrics", "showAPIDescription",
             ])
         let services = world.api.table.routes.filter { $0.access == .resourceServer }.map(\.operation)
         #expect(services == ["introspectToken"])

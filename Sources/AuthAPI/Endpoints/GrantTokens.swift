@@ -17,6 +17,8 @@ struct GrantTokens: Sendable {
         case tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
     }
 
+    private static let keySentence =
+        "16 to 128 of A-Z, a-z, 0-9, dot, underscore and hyphen; belongs to the stored refresh token, kept on every retry."
     static let sessionTokenType = "urn:sallyport:token-type:session"
 
     var route: Route {
@@ -24,11 +26,17 @@ struct GrantTokens: Sendable {
             "grantTokens", .post, "/auth/token", "Refresh tokens, or exchange a session token for them.",
             accepts: [MediaType.form, MediaType.json],
             inputs: [
-                RouteInput("grant_type", .content, isRequired: true), RouteInput("refresh_token", .content),
-                RouteInput("subject_token", .content), RouteInput("subject_token_type", .content),
-                RouteInput("client_id", .content), RouteInput("scope", .content),
-                RouteInput("idempotency_key", .content), RouteInput("Idempotency-Key", .header),
+                RouteInput("grant_type", .content, isRequired: true, values: Grant.allCases.map(\.rawValue)),
+                RouteInput("refresh_token", .content),
+                RouteInput("subject_token", .content),
+                RouteInput("subject_token_type", .content, values: [Self.sessionTokenType]),
+                RouteInput("client_id", .content),
+                RouteInput(
+                    "scope", .content, about: "Of a refresh: never more than was granted, for this access token alone."),
+                RouteInput("idempotency_key", .content, about: Self.keySentence),
+                RouteInput("Idempotency-Key", .header, about: Self.keySentence),
             ] + DeviceParameters.inputs,
+            answers: [.ok(.tokens)],
             errors: RefusalReason.allCases.filter { ![.stepUpRequired, .accessExpired, .accessRevoked].contains($0) }
                 .map(APIErrorCode.refused) + Unavailability.allCases.map(APIErrorCode.unavailable)
                 + [.malformed, .grantUnsupported, .scopeInvalid, .deviceMalformed].map(APIErrorCode.rejected),

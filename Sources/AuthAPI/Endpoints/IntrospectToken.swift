@@ -14,6 +14,7 @@ struct IntrospectToken: Sendable {
             "introspectToken", .post, "/auth/introspect", "Whether a token is live, for resource servers (RFC 7662).",
             accepts: [MediaType.form, MediaType.json],
             inputs: [RouteInput("token", .content, isRequired: true), RouteInput("token_type_hint", .content)],
+            answers: [.ok(.introspection)],
             errors: [.rejected(.malformed)] + Unavailability.allCases.map(APIErrorCode.unavailable),
             handler: .resourceServer(handle))
     }

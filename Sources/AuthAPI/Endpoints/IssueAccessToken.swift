@@ -12,6 +12,7 @@ struct IssueAccessToken: Sendable {
         Route(
             "issueAccessToken", .get, "/auth/token", "An access token for the session that is sent as Bearer.",
             inputs: DeviceParameters.fieldNames.map { RouteInput($0, .header) },
+            answers: [.ok(.sessionToken)],
             errors: [
                 RefusalReason.sessionExpired, .sessionRevoked, .sessionUnknown, .signedOut, .deviceRevoked, .deviceLost,
                 .deviceSuspended, .wipeOrdered, .accountDeleted, .userBanned, .tokenMalformed, .tokenForeign,

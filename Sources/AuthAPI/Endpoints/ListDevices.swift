@@ -7,7 +7,9 @@ struct ListDevices: Sendable {
     let devices: DeviceService
 
     var route: Route {
-        Route("listDevices", .get, "/auth/devices", "The user's devices.", handler: .caller(handle))
+        Route(
+            "listDevices", .get, "/auth/devices", "The user's devices.", answers: [.ok(.deviceList)],
+            handler: .caller(handle))
     }
 
     private func handle(_ request: APIRequest, _ caller: Caller) async throws(APIFailure) -> HTTPResponse {

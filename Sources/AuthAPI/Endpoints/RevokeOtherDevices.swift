@@ -11,7 +11,7 @@ struct RevokeOtherDevices: Sendable {
     var route: Route {
         Route(
             "revokeOtherDevices", .delete, "/auth/devices", "Revoke all of the user's devices but this one.",
-            inputs: [RouteInput("others", .query, .boolean, isRequired: true)],
+            inputs: [RouteInput("others", .query, isRequired: true, values: ["true"])],
             errors: [.rejected(.malformed), .refused(.stepUpRequired)], handler: .caller(handle))
     }
 

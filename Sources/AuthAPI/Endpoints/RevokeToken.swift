@@ -16,6 +16,7 @@ struct RevokeToken: Sendable {
                 RouteInput("token", .content, isRequired: true), RouteInput("token_type_hint", .content),
                 RouteInput("client_id", .content),
             ],
+            answers: [.empty],
             errors: [.rejected(.malformed), .refused(.tokenForeign)]
                 + Unavailability.allCases.map(APIErrorCode.unavailable),
             credentialPlace: .content, handler: .open(handle))

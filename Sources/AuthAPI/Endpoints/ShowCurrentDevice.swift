@@ -10,7 +10,7 @@ struct ShowCurrentDevice: Sendable {
     var route: Route {
         Route(
             "showCurrentDevice", .get, "/auth/devices/current", "The caller's own device and its offline policy.",
-            errors: [.rejected(.notFound)], handler: .caller(handle))
+            answers: [.ok(.currentDevice)], errors: [.rejected(.notFound)], handler: .caller(handle))
     }
 
     private func handle(_ request: APIRequest, _ caller: Caller) async throws(APIFailure) -> HTTPResponse {

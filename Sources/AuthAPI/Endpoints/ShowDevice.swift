@@ -9,7 +9,8 @@ struct ShowDevice: Sendable {
     var route: Route {
         Route(
             "showDevice", .get, "/auth/devices/{id}", "One of the user's devices.",
-            inputs: [RouteInput("id", .path, isRequired: true)], errors: [.rejected(.notFound)],
+            inputs: [RouteInput("id", .path, isRequired: true)], answers: [.ok(.device)],
+            errors: [.rejected(.notFound)],
             handler: .caller(handle))
     }
 

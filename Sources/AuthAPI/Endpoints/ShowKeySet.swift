@@ -28,7 +28,8 @@ struct ShowKeySet: Sendable {
     var route: Route {
         Route(
             "showKeySet", .get, RoutePattern(stringLiteral: Self.path), "The public keys of access tokens (JWKS).",
-            inputs: [RouteInput("If-None-Match", .header)], errors: [.unavailable(.starting)], level: .debug,
+            inputs: [RouteInput("If-None-Match", .header)], answers: [.ok(.keySet), .notModified],
+            errors: [.unavailable(.starting)], level: .debug,
             handler: .open(handle))
     }
 

@@ -9,7 +9,8 @@ struct ShowLiveness: Sendable {
 
     var route: Route {
         Route(
-            "showLiveness", .get, RoutePattern(stringLiteral: Self.path), "Whether the process answers.", level: .debug,
+            "showLiveness", .get, RoutePattern(stringLiteral: Self.path), "Whether the process answers.",
+            answers: [.ok(.liveness)], level: .debug,
             handler: .open(handle))
     }
 

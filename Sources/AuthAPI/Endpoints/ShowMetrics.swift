@@ -30,7 +30,10 @@ struct ShowMetrics: Sendable {
     let clock: any WallClock
 
     var route: Route {
-        Route("showMetrics", .get, "/metrics", "Counters for Prometheus.", level: .debug, handler: .open(handle))
+        Route(
+            "showMetrics", .get, "/metrics", "Counters for Prometheus.",
+            answers: [.text("The counters.", mediaType: "text/plain", example: "sallyport_published_keys 2\n")],
+            level: .debug, handler: .open(handle))
     }
 
     private func handle(_ request: APIRequest) async throws(APIFailure) -> HTTPResponse {

@@ -13,6 +13,7 @@ struct ShowReadiness: Sendable {
         Route(
             "showReadiness", .get, RoutePattern(stringLiteral: Self.path),
             "Whether the server can serve, check by check.",
+            answers: [.ok(.readiness)],
             errors: [.unavailable(.dependency)], level: .debug, handler: .open(handle))
     }
 

@@ -17,7 +17,8 @@ struct ShowServerMetadata: Sendable {
         Route(
             "showServerMetadata", .get, RoutePattern(stringLiteral: Self.path),
             "Where this server's endpoints are (RFC 8414).", inputs: [RouteInput("If-None-Match", .header)],
-            level: .debug, handler: .open { request in metadata.response(to: request) })
+            answers: [.ok(.serverMetadata), .notModified], level: .debug,
+            handler: .open { request in metadata.response(to: request) })
     }
 }
 
@@ -37,7 +38,8 @@ struct ShowOpenIDConfiguration: Sendable {
         Route(
             "showOpenIDConfiguration", .get, RoutePattern(stringLiteral: Self.path),
             "The same for readers of OpenID Connect Discovery.", inputs: [RouteInput("If-None-Match", .header)],
-            level: .debug, handler: .open { request in metadata.response(to: request) })
+            answers: [.ok(.openIDConfiguration), .notModified], level: .debug,
+            handler: .open { request in metadata.response(to: request) })
     }
 }
 

@@ -11,6 +11,7 @@ struct ShowSession: Sendable {
         Route(
             "showSession", .get, "/auth/session",
             "The caller's user, device, session, scope and offline policy, and the server's features.",
+            answers: [.ok(.session)],
             handler: .caller(handle))
     }
 

@@ -7,7 +7,9 @@ struct ShowVersion: Sendable {
     let version: ServerVersion
 
     var route: Route {
-        Route("showVersion", .get, "/version", "What runs here.", level: .debug, handler: .open(handle))
+        Route(
+            "showVersion", .get, "/version", "What runs here.", answers: [.ok(.version)], level: .debug,
+            handler: .open(handle))
     }
 
     private func handle(_ request: APIRequest) async throws(APIFailure) -> HTTPResponse {

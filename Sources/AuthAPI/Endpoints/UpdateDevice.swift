@@ -16,6 +16,7 @@ struct UpdateDevice: Sendable {
                 RouteInput("id", .path, isRequired: true), RouteInput("name", .content),
                 RouteInput("app_version", .content), RouteInput("lost", .content, .boolean),
             ],
+            answers: [.ok(.device)],
             errors: [.rejected(.notFound), .rejected(.malformed), .refused(.stepUpRequired)], handler: .caller(handle))
     }
 

@@ -14,6 +14,7 @@ package struct Route: Sendable {
     /// Media types of the content, without parameters; empty where content is not looked at.
     package let accepts: [String]
     package let inputs: [RouteInput]
+    let answers: [RouteAnswer]
     /// Beside those that the pipeline adds (`allErrors`).
     package let errors: [APIErrorCode]
     package let credentialPlace: CredentialPlace
@@ -43,7 +44,8 @@ package struct Route: Sendable {
 
     init(
         _ operation: String, _ method: HTTPMethod, _ pattern: RoutePattern, _ summary: String,
-        accepts: [String] = [], inputs: [RouteInput] = [], errors: [APIErrorCode] = [],
+        accepts: [String] = [], inputs: [RouteInput] = [], answers: [RouteAnswer] = [.noContent],
+        errors: [APIErrorCode] = [],
         credentialPlace: CredentialPlace = .authorization, level: Logger.Level = .info, handler: Handler
     ) {
         self.operation = operation
@@ -53,6 +55,7 @@ package struct Route: Sendable {
         self.summary = summary
         self.accepts = accepts
         self.inputs = inputs
+        self.answers = answers
         self.errors = errors
         self.credentialPlace = credentialPlace
         self.level = level
@@ -100,11 +103,20 @@ package struct RouteInput: Equatable, Sendable {
     package let place: Place
     package let kind: Kind
     package let isRequired: Bool
+    /// The only values that it may have; empty where there are too many to name.
+    package let values: [String]
+    /// What its name does not say, as a sentence.
+    package let about: String
 
-    init(_ name: String, _ place: Place, _ kind: Kind = .string, isRequired: Bool = false) {
+    init(
+        _ name: String, _ place: Place, _ kind: Kind = .string, isRequired: Bool = false, values: [String] = [],
+        about: String = ""
+    ) {
         self.name = name
         self.place = place
         self.kind = kind
         self.isRequired = isRequired
+        self.values = values
+        self.about = about
     }
 }

@@ -8,7 +8,7 @@ package struct RouteTable: Sendable {
     private let issuerPath: IssuerPath
 
     package init(_ services: APIServices) {
-        routes = [
+        let others = [
             GrantTokens(tokens: services.tokens, metrics: services.metrics).route,
             IssueAccessToken(tokens: services.tokens).route,
             RevokeToken(issued: services.issued).route,
@@ -30,6 +30,9 @@ package struct RouteTable: Sendable {
             ShowVersion(version: services.version).route,
             ShowMetrics(metrics: services.metrics, keys: services.keys, clock: services.clock).route,
         ]
+        let description = ShowAPIDescription(
+            others: others, version: services.version, issuer: services.policy.issuer)
+        routes = others + [description.route]
         issuerPath = IssuerPath(services.policy.issuer)
         matcher = RouteMatcher(routes.map { ($0.method, $0.pattern, $0) })
     }
