@@ -1,4 +1,5 @@
-/// Finds the route of a request: a literal part of a path before a parameter.
+/// Finds the route of a request: a literal part of a path before a parameter, and a path that is named in full with no
+/// other methods than its own.
 ///
 /// HEAD is answered by GET's route where it has none of its own. A literal route costs no allocation.
 package struct RouteMatcher<Route: Sendable>: Sendable {

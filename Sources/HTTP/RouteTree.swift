@@ -48,7 +48,8 @@ struct RouteTree: Sendable {
         guard let (literal, isPlain) = comparable(piece) else { return }
         if let child = nodes[node].literals.first(where: { $0.name[...] == literal })?.node {
             find(next, from: child, &search)
-            if search.found != nil { return }
+            // OpenAPI 3.1 §4.8.8.1: a path in full comes before a template, with the methods that it has itself.
+            if search.found != nil || !search.allowed.isEmpty { return }
         }
         guard let child = nodes[node].parameter else { return }
         guard let value = isPlain ? PathSegment.decode(piece) : String(validating: literal, as: UTF8.self)
