@@ -26,7 +26,11 @@ package struct StartingAPI: HTTPApplication {
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         var response: HTTPResponse
         do throws(APIFailure) {
-            response = try origins.preflight(request) ?? answer(request)
+            if let preflight = origins.preflight(request) {
+                response = preflight
+            } else {
+                response = try answer(request)
+            }
             response.complete(RequestID(random: random))
         } catch {
             response = failure(error)

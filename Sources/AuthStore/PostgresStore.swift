@@ -28,7 +28,7 @@ package final class PostgresStore: Sendable {
     /// Contract section 3: such a session proves nothing fresh, and somebody has to look at the clocks.
     func notice(_ seen: SeenSession) {
         let ahead = seen.session.createdAt - seen.seenAt
-        guard ahead > Limits.clockSkew else { return }
+        guard ahead > AuthDomain.Limits.clockSkew else { return }
         logger.warning(
             "a session was made in the future: the clocks of the application and of this server differ",
             [LogField("identity.ahead_s", ahead.wholeSeconds)])

@@ -128,7 +128,7 @@ struct CrossOriginTests {
         #expect(try await limited.send("OPTIONS", "/auth/session", Self.asking(Self.app)).status == 204)
 
         let starting = StartingAPI(
-            origins: CrossOriginPolicy([Self.app]), clock: world.clock, random: SeededRandom())
+            keys: FixedKeyring(nil), origins: CrossOriginPolicy([Self.app]), clock: world.clock, random: SeededRandom())
         let request = HTTPRequest(
             method: .get, target: try #require(RequestTarget("/auth/session")), fields: ["Origin": Self.app])
         let reply = Reply(await starting.respond(to: request))

@@ -34,7 +34,7 @@ extension PostgresStore: SessionStore {
                 [
                     .text(token.tokenID), .text(token.userID), .optional(token.deviceID, SQLValue.uuid),
                     .timestamp(token.revokedAt), .timestamp(token.expiresAt),
-                    .timestamp(token.revokedAt - Limits.revokedTokenKept),
+                    .timestamp(token.revokedAt - AuthDomain.Limits.revokedTokenKept),
                 ])
         }
     }
