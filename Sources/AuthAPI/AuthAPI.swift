@@ -57,12 +57,14 @@ package struct AuthAPI: HTTPApplication {
     }
 
     package func refuse(_ refusal: HTTPRefusal, of request: HTTPRequest) -> HTTPResponse {
-        var response = refuse(refusal)
+        var response = refuse(refusal, from: admission.proxies.client(of: request))
         admission.origins.mark(&response, to: request)
         return response
     }
 
-    package func refuse(_ refusal: HTTPRefusal) -> HTTPResponse {
+    package func refuse(_ refusal: HTTPRefusal) -> HTTPResponse { refuse(refusal, from: nil) }
+
+    private func refuse(_ refusal: HTTPRefusal, from client: IPAddress?) -> HTTPResponse {
         let id = RequestID(random: services.random)
         let failure = APIFailure(translating: refusal)
         var response = writer.response(failure, to: .authorization, requestID: id)
@@ -73,6 +75,7 @@ package struct AuthAPI: HTTPApplication {
             LogField("http.status", response.status.code), LogField("request.id", id.description),
             LogField("error.reason", failure.code.row.reason),
         ]
+        if let client { fields.append(LogField("client.address", client.description)) }
         if case .unacceptable(.malformed(let part)) = refusal { fields.append(LogField("http.part", part.rawValue)) }
         services.logger.log(failure.code.row.level, "request refused", fields)
         return response

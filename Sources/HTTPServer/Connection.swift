@@ -157,7 +157,11 @@ final class Connection {
                 return .answer
             case .failed(let error):
                 server.logger.debug(
-                    "request refused", [LogField("http.status", error.status.code), LogField("reason", "\(error)")])
+                    "request refused",
+                    [
+                        LogField("http.status", error.status.code), LogField("reason", "\(error)"),
+                        LogField("client.address", peer.description),
+                    ])
                 return .refuse(.unacceptable(error))
             }
         }

@@ -25,6 +25,9 @@ struct AdmissionTests {
         #expect(try address(in: behind.log.lines.last) == "203.0.113.7")
         _ = try await behind.send("GET", "/auth/session", [Self.forwarded], peer: "192.0.3.1")
         #expect(try address(in: behind.log.lines.last) == "192.0.3.1")
+        let large = String(repeating: "x", count: 70_000)
+        #expect(try await behind.send("POST", "/auth/token", [Self.forwarded], body: large).status == 413)
+        #expect(try address(in: behind.log.lines.last) == "203.0.113.7")
     }
 
     @Test("a proxy that nobody named is warned of once")

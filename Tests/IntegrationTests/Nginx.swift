@@ -27,7 +27,7 @@ final class Nginx: Sendable {
         if appends {
             site = site.replacing("X-Forwarded-For $remote_addr", with: "X-Forwarded-For $proxy_add_x_forwarded_for")
         }
-        site = site.replacing("listen 443 ssl http2;", with: "listen 127.0.0.1:\(port);")
+        site = site.replacing("listen 443 ssl;", with: "listen 127.0.0.1:\(port);")
         site = site.split(separator: "\n").filter { !$0.contains(" ssl_") }.joined(separator: "\n")
         process = try SallyportProcess(
             ["-p", folder, "-e", "stderr", "-c", try Self.write(site, in: folder)], environment: [:],
