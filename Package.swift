@@ -156,7 +156,7 @@ if isFuzzing {
     let support = "FuzzSupport"
     package.targets.append(
         .target(
-            name: support, dependencies: ["HTTP"], path: "Fuzz/Support", swiftSettings: house + fuzzing))
+            name: support, dependencies: ["HTTP", "Primitives"], path: "Fuzz/Support", swiftSettings: house + fuzzing))
     let parsers: [(String, [Target.Dependency])] = [
         ("Request", []), ("Chunks", []), ("Form", ["Primitives"]), ("JSON", ["JSON"]),
         ("JWS", ["JOSE", "Primitives"]), ("JWKS", ["JOSE"]),

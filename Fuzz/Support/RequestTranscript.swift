@@ -1,4 +1,5 @@
 package import HTTP
+import Primitives
 
 /// What a parser makes of a stream, comparable.
 package struct RequestTranscript: Equatable {
