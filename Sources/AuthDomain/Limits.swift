@@ -46,9 +46,9 @@ package enum Limits {
     /// The time between the read that finds an end in the identity store and the one that confirms it.
     package static let absenceConfirmation = Duration.seconds(5)
 
-    /// Linked sessions or users that vanish at once: more than this share, in percent, and at least so many, are a broken
-    /// store and no verdict.
-    static let vanishedPercentMax = 20
+    /// Linked sessions or users that vanish at once: more than this share, in percent, where no other is set, and at least
+    /// so many, are a broken store and no verdict.
+    package static let vanishedPercentMax = 20
     static let vanishedMin = 10
 
     /// Linked sessions of one read of the identity store: a statement of some milliseconds.

@@ -66,8 +66,8 @@ struct SightingVerdictTests {
         #expect(next(linked(600, doubt: (.sessionRevoked, 4)), ended) == .nothing)
         #expect(next(linked(600, doubt: (.sessionRevoked, 5)), ended) == .end(.sessionRevoked))
         #expect(next(linked(600, doubt: (.accountDeleted, 60)), ended) == .doubt(.sessionRevoked))
-        // A clock that was set back confirms nothing.
-        #expect(next(linked(600, doubt: (.sessionRevoked, -60)), ended) == .nothing)
+        // A clock that was set back confirms nothing, and the time begins anew.
+        #expect(next(linked(600, doubt: (.sessionRevoked, -60)), ended) == .doubt(.sessionRevoked))
     }
 
     @Test("a replica shows nothing but life, and no shorter one than was known")
@@ -109,10 +109,21 @@ struct IdentityCensusTests {
     func share(vanished: Int, known: Int, expected: Bool) {
         var sessions = IdentityCensus()
         (sessions.vanishedSessions, sessions.knownSessions) = (vanished, known)
-        #expect(sessions.isMassDisappearance == expected)
+        #expect(sessions.isMassDisappearance(above: 20) == expected)
         var users = IdentityCensus()
         (users.vanishedUsers, users.knownUsers) = (vanished, known)
-        #expect(users.isMassDisappearance == expected)
+        #expect(users.isMassDisappearance(above: 20) == expected)
+    }
+
+    @Test("the share is the operator's", arguments: [(1, 19), (50, 20), (100, 10)])
+    func ownShare(percent: Int, vanished: Int) {
+        var census = IdentityCensus()
+        census.knownSessions = vanished * 100 / percent
+        census.vanishedSessions = vanished
+        // A share as large as the limit is not above it.
+        #expect(!census.isMassDisappearance(above: percent))
+        census.knownSessions -= 1
+        #expect(census.isMassDisappearance(above: percent))
     }
 
     @Test("an empty table is one as well while two users were signed in", arguments: [0, 1, 2, 9])
@@ -122,7 +133,7 @@ struct IdentityCensusTests {
             census.liveUsers = users
             census.isSessionTableEmpty = isSession
             census.isUserTableEmpty = !isSession
-            #expect(census.isMassDisappearance == (users >= 2))
+            #expect(census.isMassDisappearance(above: 20) == (users >= 2))
         }
     }
 

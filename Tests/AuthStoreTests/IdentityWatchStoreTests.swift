@@ -167,7 +167,9 @@ struct IdentityWatchStoreTests {
                 #expect(try await bench.store.disappearance()?.cause == found.cause)
                 for session in sessions { #expect(try bench.end(of: session.id) == nil) }
                 guard found.cause == .rows else { return }
-                #expect(try await !IdentityWatch.isAbsenceCredible(bench.store, of: nil, at: bench.clock.now()))
+                #expect(
+                    try await !IdentityWatch.isAbsenceCredible(
+                        bench.store, of: nil, vanishedPercentMax: 20, at: bench.clock.now()))
                 #expect(try await bench.store.dismissDisappearance(at: bench.clock.now()))
                 guard case .disappearance = try await bench.lookTwice() else {
                     Issue.record("it was not noticed again")

@@ -107,6 +107,7 @@ struct SettingsReaderTests {
             "SALLYPORT_IDENTITY_NAIVE_TIMEZONE": (["UTC", "Europe/Berlin"], [name + "n"]),
             "SALLYPORT_IDENTITY_POLL": durations(["1s", "30s"], ["10m"], ["0s", "601s"]),
             "SALLYPORT_IDENTITY_FOLLOW": (["revocation", "session"], ["expiry", "Session"]),
+            "SALLYPORT_IDENTITY_VANISHED_PERCENT": (["1", "20", "100"], ["0", "101", "20%", "-1", "1.5", "many"]),
             "SALLYPORT_IDENTITY_COLUMNS": (
                 ["session.userId=user_id", "session.userId=user_id, user.emailVerified=verified"],
                 ["no-equals-sign-here", "=user_id", "session.userId=", "session.userAgent=x", "a=b,"]
@@ -169,6 +170,7 @@ struct SettingsReaderTests {
         #expect(policy.scopes.names == ["api", "sync"])
         #expect(policy.gate.mode == .scopes && policy.gate.scopes.names == ["sync"])
         #expect(policy.gate.audiences == ["powersync"])
+        #expect(policy.vanishedPercentMax == 20)
     }
 
     @Test("values arrive as they were meant")

@@ -20,6 +20,26 @@ package enum RefusalTable {
         return ([head] + codes.map(line)).joined(separator: "\n")
     }
 
+    /// What to do on each action, and which reasons ask for it.
+    package static func actions() -> String {
+        let head = """
+            | `client_action` | what to do | comes with |
+            |---|---|---|
+            """
+        let lines = ClientAction.allCases.map { action in
+            let reasons = APIErrorCode.allCases.filter { $0 != .unavailable(.misconfigured) && asks($0, for: action) }
+            return "| `\(action.rawValue)` | \(action.advice) | "
+                + reasons.map { "`\($0.reason)`" }.joined(separator: " ") + " |"
+        }
+        return ([head] + lines).joined(separator: "\n")
+    }
+
+    /// Under the default policy, of a device that is held where the reason is one of a device.
+    private static func asks(_ code: APIErrorCode, for action: ClientAction) -> Bool {
+        guard case .refused(let reason) = code else { return (code.row.action ?? .retry) == action }
+        return VerdictPolicy.careful.action(for: reason, isDeviceHeld: true) == action
+    }
+
     private static func line(_ code: APIErrorCode) -> String {
         let row = code.row
         return

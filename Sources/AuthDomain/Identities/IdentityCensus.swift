@@ -16,13 +16,12 @@ package struct IdentityCensus: Equatable, Sendable {
     package init() {}
 
     /// A broken database or a wrong mapping, not a fleet of sign-outs: no verdict may rest on it.
-    package var isMassDisappearance: Bool {
+    package func isMassDisappearance(above percent: Int) -> Bool {
+        func isMany(_ vanished: Int, of known: Int) -> Bool {
+            vanished >= Limits.vanishedMin && vanished * 100 > known * percent
+        }
         if liveUsers >= 2, isSessionTableEmpty || isUserTableEmpty { return true }
-        return Self.isMany(vanishedSessions, of: knownSessions) || Self.isMany(vanishedUsers, of: knownUsers)
-    }
-
-    private static func isMany(_ vanished: Int, of known: Int) -> Bool {
-        vanished >= Limits.vanishedMin && vanished * 100 > known * Limits.vanishedPercentMax
+        return isMany(vanishedSessions, of: knownSessions) || isMany(vanishedUsers, of: knownUsers)
     }
 }
 

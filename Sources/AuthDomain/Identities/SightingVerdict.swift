@@ -57,6 +57,8 @@ package enum SightingStep: Equatable, Sendable {
             return linked.doubt == nil ? .nothing : .keep(expiresAt: linked.expiresAt)
         case .ended(let reason):
             guard let doubt = linked.doubt, doubt.reason == reason else { return .doubt(reason) }
+            // The clock was set back: the time between the two reads begins anew.
+            if doubt.since > now { return .doubt(reason) }
             return now - doubt.since >= Limits.absenceConfirmation ? .end(reason) : .nothing
         case .unknown: return .nothing
         }

@@ -11,6 +11,8 @@ package struct AuthPolicy: Sendable {
     package var windows: RotationWindows
     package var offlineWrite: Duration
     package var verdictPolicy: VerdictPolicy
+    /// A larger share of the linked sessions or users that vanishes at once is no verdict.
+    package var vanishedPercentMax = Limits.vanishedPercentMax
 
     package init(
         issuer: String, audiences: [String], scopes: ScopeSet, gate: VerifiedGate, accessLifetime: Duration,

@@ -7,11 +7,16 @@ package import Primitives
 package struct IdentityWatch: Sendable {
     private let store: any IdentityWatchStore
     private let follow: IdentityFollow
+    private let vanishedPercentMax: Int
     private let clock: any WallClock
 
-    package init(store: any IdentityWatchStore, follow: IdentityFollow, clock: any WallClock) {
+    package init(
+        store: any IdentityWatchStore, follow: IdentityFollow, vanishedPercentMax: Int = Limits.vanishedPercentMax,
+        clock: any WallClock
+    ) {
         self.store = store
         self.follow = follow
+        self.vanishedPercentMax = vanishedPercentMax
         self.clock = clock
     }
 
@@ -33,7 +38,7 @@ package struct IdentityWatch: Sendable {
                 isInDoubt = isInDoubt || steps.contains { $0.1.isDoubt || $0.0.doubt != nil }
             }
             if let known = try await store.disappearance() { return .disappearance(known) }
-            if census.isMassDisappearance { return try await declare(.rows, census) }
+            if census.isMassDisappearance(above: vanishedPercentMax) { return try await declare(.rows, census) }
             return isInDoubt ? .inDoubt(census) : .allWell
         } catch .misconfigured {
             // A table that was renamed or dropped is no fault of the network, and its rows may come back incomplete.
@@ -57,9 +62,9 @@ package struct IdentityWatch: Sendable {
         both.knownSessions = max(census.knownSessions, second.knownSessions)
         both.knownUsers = max(census.knownUsers, second.knownUsers)
         both.liveUsers = max(census.liveUsers, second.liveUsers)
-        if both.isMassDisappearance { return try await declare(.rows, both) }
+        if both.isMassDisappearance(above: vanishedPercentMax) { return try await declare(.rows, both) }
         let sample = try await IdentityWatch.sample(store, near: nil, follow: follow, at: clock.now())
-        if sample.isMassDisappearance { return try await declare(.rows, sample) }
+        if sample.isMassDisappearance(above: vanishedPercentMax) { return try await declare(.rows, sample) }
         for (reason, ids) in ends { try await store.endDoubted(ids, reason: reason, at: clock.now()) }
         return .allWell
     }
@@ -68,11 +73,12 @@ package struct IdentityWatch: Sendable {
     ///
     /// - Parameter userID: whose row or session is missing, where that is known.
     package static func isAbsenceCredible(
-        _ store: any IdentityWatchStore, of userID: String?, at now: Timestamp
+        _ store: any IdentityWatchStore, of userID: String?, vanishedPercentMax: Int, at now: Timestamp
     ) async throws(Unavailability) -> Bool {
         if store.mayBeBehind { return false }
         if try await store.disappearance() != nil { return false }
-        return try await !sample(store, near: userID, follow: .revocation, at: now).isMassDisappearance
+        return try await !sample(store, near: userID, follow: .revocation, at: now)
+            .isMassDisappearance(above: vanishedPercentMax)
     }
 
     /// Counted and not noted: what it costs is bounded, whatever the size of the deployment. Half a batch is from the

@@ -83,7 +83,8 @@ package struct TokenService: Sendable {
 
     func isAbsenceCredible(of userID: String?, at now: Timestamp) async throws(AuthFailure) -> Bool {
         try await available { () async throws(Unavailability) in
-            try await IdentityWatch.isAbsenceCredible(identities, of: userID, at: now)
+            try await IdentityWatch.isAbsenceCredible(
+                identities, of: userID, vanishedPercentMax: policy.vanishedPercentMax, at: now)
         }
     }
 }

@@ -124,7 +124,9 @@ struct Boot: Sendable {
 
     private func identities(_ store: PostgresStore) -> IdentityFollowing {
         IdentityFollowing(
-            watch: IdentityWatch(store: store, follow: settings.identityFollow, clock: clock),
+            watch: IdentityWatch(
+                store: store, follow: settings.identityFollow, vanishedPercentMax: settings.vanishedPercentMax,
+                clock: clock),
             poll: settings.identityPoll, logger: logger)
     }
 

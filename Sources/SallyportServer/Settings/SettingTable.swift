@@ -136,6 +136,10 @@ enum SettingTable {
             "SALLYPORT_IDENTITY_FOLLOW", "revocation",
             "revocation or session: whether device sessions end with an expired session too", \.identityFollow,
             SettingValue.word),
+        Setting(
+            "SALLYPORT_IDENTITY_VANISHED_PERCENT", "20",
+            "a larger share of sessions or users that vanishes at once is not believed", \.vanishedPercentMax,
+            SettingValue.percent),
     ]
 
     /// Defaults in words, which stand for something that is known later.

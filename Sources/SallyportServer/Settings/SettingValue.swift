@@ -64,6 +64,13 @@ enum SettingValue {
         return bits
     }
 
+    static func percent(_ text: String) throws(SettingFault) -> Int {
+        guard let percent = Int(text), (1...100).contains(percent) else {
+            throw SettingFault("a whole number between 1 and 100")
+        }
+        return percent
+    }
+
     static func logLevel(_ text: String) throws(SettingFault) -> Logger.Level {
         guard let level = Logger.Level.allCases.first(where: { $0.name == text }) else {
             throw SettingFault("one of debug, info, warning, error")

@@ -52,6 +52,7 @@ package struct Settings: Sendable {
     var tokenLookup = TokenLookup.plain
     var identityPoll = Duration.zero
     var identityFollow = IdentityFollow.revocation
+    var vanishedPercentMax = 0
 
     init() {}
 
@@ -66,12 +67,14 @@ package struct Settings: Sendable {
 extension Settings {
     /// What the domain reads.
     func policy(issuer: Issuer) -> AuthPolicy {
-        AuthPolicy(
+        var policy = AuthPolicy(
             issuer: issuer.text, audiences: audiences ?? [issuer.text, "powersync"], scopes: scopes,
             gate: VerifiedGate(mode: gateMode, scopes: gatedScopes, audiences: gatedAudiences),
             accessLifetime: accessLifetime, refreshLifetime: refreshLifetime, sessionMaxAge: sessionMaxAge,
             windows: RotationWindows(replay: replayWindow, concurrency: concurrencyWindow),
             offlineWrite: offlineWrite, verdictPolicy: verdictPolicy)
+        policy.vanishedPercentMax = vanishedPercentMax
+        return policy
     }
 
     /// - Throws: the setting, when a key is missing or given twice.
