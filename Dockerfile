@@ -1,7 +1,8 @@
-# Two stages: the toolchain builds, the image that runs holds the binary and the two libraries that it needs.
+# Two stages: the toolchain builds, the image that runs holds the binary and the libraries that it needs.
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
-    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libssl-dev libpq-dev pkg-config \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libssl-dev libpq-dev libcurl4-openssl-dev \
+        pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
@@ -12,7 +13,8 @@ RUN swift build -c release --product sallyport && strip .build/release/sallyport
 
 FROM debian:12-slim
 RUN apt-get update \
-    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates curl libpq5 libssl3 \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates curl libcurl4 libpq5 \
+        libssl3 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --no-create-home --shell /usr/sbin/nologin sallyport
 COPY --from=build /src/.build/release/sallyport /usr/local/bin/sallyport

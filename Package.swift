@@ -41,6 +41,7 @@ let package = Package(
         .target(name: "CLinux"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         module("Primitives", []),
         module("JSON", ["Primitives"]),
@@ -74,12 +75,13 @@ let package = Package(
             swiftSettings: product
         ),
         module("Signing", ["AuthDomain", "Crypto", "Reactor", "Telemetry", "Primitives"]),
+        module("Outbound", ["CCurl", "Reactor", "Primitives"]),
         module("AuthAPI", ["AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"]),
         .target(
             name: "SallyportServer",
             dependencies: [
-                "AuthAPI", "AuthStore", "Signing", "AuthDomain", "HTTPServer", "HTTP", "TLS", "Postgres", "Reactor",
-                "Crypto", "JSON", "Telemetry", "Primitives",
+                "AuthAPI", "AuthStore", "Signing", "Outbound", "AuthDomain", "HTTPServer", "HTTP", "TLS", "Postgres",
+                "Reactor", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives",
             ],
             swiftSettings: product
         ),
@@ -135,13 +137,18 @@ let package = Package(
                 "AuthTesting", "SallyportServer", "AuthDomain", "Postgres", "Reactor", "Telemetry", "JOSE", "Crypto",
                 "JSON", "Primitives",
             ]),
+        tests(of: "Outbound", ["Reactor", "Primitives"]),
         tests(of: "Signing", ["AuthTesting", "AuthDomain", "JOSE", "Crypto", "Reactor", "Telemetry", "Primitives"]),
         tests(
             of: "AuthAPI", ["AuthTesting", "AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"],
             hasFixtures: true),
         tests(
             of: "SallyportServer",
-            ["AuthTesting", "AuthAPI", "AuthDomain", "AuthStore", "Reactor", "Telemetry", "JSON", "Primitives"]),
+            [
+                "AuthTesting", "AuthAPI", "AuthDomain", "AuthStore", "Outbound", "Reactor", "Telemetry", "JOSE",
+                "Crypto", "JSON",
+                "Primitives",
+            ]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["AuthTesting", "SallyportServer", "JOSE", "Crypto", "JSON", "Primitives"],

@@ -3,7 +3,7 @@ import Primitives
 
 /// What the executable can do, by its first argument.
 package enum Command: String, CaseIterable {
-    case serve, dev, migrate, keys, devices, sessions, identity, config, version, help
+    case serve, dev, migrate, keys, devices, sessions, identity, token, doctor, config, version, help
 
     /// Runs the command named by the arguments and returns the exit status: 0 done, 1 failed, 2 misused.
     package static func run(_ environment: ProcessEnvironment) -> Int32 {
@@ -52,6 +52,16 @@ package enum Command: String, CaseIterable {
             let word = try arguments.takeWord("inspect, confirm or dismiss")
             guard let action = IdentityCommand.Action(rawValue: word) else { throw .unknown(word) }
             return IdentityCommand(action: action).run(try settingsReader(&arguments, environment), environment)
+        case .token:
+            let file = try arguments.takeOption("--config")
+            let command = try Self.tokenCommand(&arguments)
+            return command.run(try settingsReader(file, environment), environment)
+        case .doctor:
+            let command = DoctorCommand(
+                powerSync: try arguments.takeOption("--powersync"),
+                powerSyncConfig: try arguments.takeOption("--powersync-config"),
+                message: try arguments.takeOption("--error"))
+            return command.run(try settingsReader(&arguments, environment), environment)
         case .config:
             let isTemplate = arguments.takeFlag("--template")
             return ConfigCommand(isTemplate: isTemplate).run(try settingsReader(&arguments, environment), environment)
@@ -92,15 +102,35 @@ package enum Command: String, CaseIterable {
         return .order(order, id)
     }
 
+    private static func tokenCommand(_ arguments: inout Arguments) throws(Arguments.Misuse) -> TokenCommand {
+        let word = try arguments.takeWord("inspect")
+        guard word == "inspect" else { throw .missing("inspect") }
+        let keySet = try arguments.takeOption("--jwks")
+        let issuer = try arguments.takeOption("--issuer")
+        let audience = try arguments.takeOption("--audience")
+        let token = arguments.takeOptionalWord()
+        // What is left may be a token as well: it is not repeated.
+        guard (try? arguments.end()) != nil else { throw .missing("one token at most, and no other option") }
+        return TokenCommand(token: token, keySet: keySet, issuer: issuer, audience: audience)
+    }
+
     private func settingsReader(
         _ arguments: inout Arguments, _ environment: ProcessEnvironment
     ) throws(Arguments.Misuse) -> SettingsReader {
+        let path = try arguments.takeOption("--config")
+        try arguments.end()
+        return try settingsReader(path, environment)
+    }
+
+    /// - Parameter path: of the file of settings.
+    private func settingsReader(
+        _ path: String?, _ environment: ProcessEnvironment
+    ) throws(Arguments.Misuse) -> SettingsReader {
         var file: String?
-        if let path = try arguments.takeOption("--config") {
+        if let path {
             guard let text = ProcessEnvironment.file(path) else { throw .unreadable(path) }
             file = text
         }
-        try arguments.end()
         return SettingsReader(
             environment: environment.variables, file: file, readFile: ProcessEnvironment.file)
     }
@@ -123,6 +153,10 @@ package enum Command: String, CaseIterable {
                                                   the live device sessions, or their end
           identity inspect                        the preset of the identity tables, or what is missing
           identity confirm | dismiss              the linked sessions that vanished have really ended, or have not
+          token inspect [TOKEN] [--jwks FILE|URL] [--issuer URL] [--audience NAME]
+                                                  what a token (on stdin without TOKEN) says, and why it is refused
+          doctor [--powersync URL] [--powersync-config FILE] [--error MESSAGE]
+                                                  what is wrong with the deployment, and whether PowerSync takes its tokens
           config [--template]                     the settings in force, without secrets, or a file to start from
           version                                 the version
         """
@@ -167,6 +201,13 @@ struct Arguments {
     mutating func takeKID() -> String? {
         guard let first = rest.first, !first.hasPrefix("-") || first.utf8.count == 43 else { return nil }
         return rest.removeFirst()
+    }
+
+    /// The next argument, if it is no option but for `-`.
+    mutating func takeOptionalWord() -> String? {
+        guard let first = rest.first, first == "-" || !first.hasPrefix("-") else { return nil }
+        rest.removeFirst()
+        return first
     }
 
     mutating func takeFlag(_ flag: String) -> Bool {

@@ -36,6 +36,10 @@ package struct ProcessEnvironment: Sendable {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
+        return text(of: descriptor)
+    }
+
+    private static func text(of descriptor: Int32) -> String? {
         var content: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while content.count <= Limits.settingsFileBytesMax {
@@ -46,6 +50,9 @@ package struct ProcessEnvironment: Sendable {
         }
         return nil
     }
+
+    /// What stands on stdin, `nil` when it cannot be read, is too large or is not UTF-8.
+    static func input() -> String? { text(of: STDIN_FILENO) }
 
     private static func write(_ text: String, to descriptor: Int32) {
         var rest = Array(text.utf8)[...]
