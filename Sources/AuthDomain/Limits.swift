@@ -28,6 +28,9 @@ package enum Limits {
     /// and a clock that was set back must sign nobody out.
     package static let refreshIssuedAheadMax = Duration.seconds(86_400)
 
+    /// Of `exp - iat` of an access token: the longest that can be set. One that lives longer is none of ours.
+    static let accessLifetimeMax = Duration.seconds(3_600)
+
     /// How long a revoked access token is remembered past its end: the skew that its verifiers may allow, twice.
     package static let revokedTokenKept = Duration.seconds(120)
 

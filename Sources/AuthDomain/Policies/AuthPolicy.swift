@@ -1,3 +1,5 @@
+package import JOSE
+
 /// What the operator has set, as the domain's rules read it. Immutable for the life of the process.
 package struct AuthPolicy: Sendable {
     /// Public origin without a trailing slash; `iss` of every token, compared as text.
@@ -36,6 +38,13 @@ package struct AuthPolicy: Sendable {
 
     /// Where verifiers find the keys.
     package var keySetAddress: String { issuer + "/.well-known/jwks.json" }
+
+    /// What an access token has to be at our own routes, and to be called live.
+    package var accessTokens: JWTPolicy {
+        JWTPolicy(
+            type: .oneOf([AccessGrant.type]), issuers: [issuer], audiences: audiences,
+            lifetimeMax: Limits.accessLifetimeMax)
+    }
 
     /// An impersonation's access token ends sooner than anybody else's: nothing renews it.
     package var impersonationLifetime: Duration { min(accessLifetime, Limits.impersonationLifetimeMax) }

@@ -72,10 +72,7 @@ package struct AccessGate: Sendable {
     private func verified(_ token: String, _ keyring: Keyring) -> Result<VerifiedJWT, JOSEError> {
         Result { () throws(JOSEError) in
             try JWTVerifier.verify(
-                UnverifiedJWS(token), keys: keyring.accessKey,
-                policy: JWTPolicy(
-                    type: .oneOf([AccessGrant.type]), issuers: [policy.issuer], audiences: policy.audiences),
-                now: clock.now())
+                UnverifiedJWS(token), keys: keyring.accessKey, policy: policy.accessTokens, now: clock.now())
         }
     }
 

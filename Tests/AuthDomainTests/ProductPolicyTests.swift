@@ -1,0 +1,79 @@
+import AuthDomain
+import Foundation
+import JOSE
+import JSON
+import Primitives
+import Testing
+
+/// The case bank of tokens under the policy of our own routes, beside the bank's own profile, which has to take tokens
+/// of others too. JOSETests hold the verifier to the profile; here the two rows are compared.
+@Suite("The product's policy for tokens")
+struct ProductPolicyTests {
+    private let now: Timestamp
+    private let profile: JWTPolicy
+    private let product: JWTPolicy
+    private let keys: JWKSet
+
+    init() throws {
+        let document = try Self.document("policy")
+        now = Timestamp(secondsSinceEpoch: try #require(document["now"]?.integerValue))
+        let access = try #require(document["profiles"]?.objectValue?["access"]?.objectValue)
+        keys = try JWKSet.parse(try #require(access["jwks"]).encoded())
+        let issuer = try #require(access["issuer"]?.stringValue)
+        let audiences = try #require(access["audiences"]?.arrayValue).compactMap(\.stringValue)
+        profile = JWTPolicy(
+            type: .oneOfOrMissing(["JWT", "at+jwt"]), issuers: [issuer], audiences: audiences,
+            lifetimeMax: .seconds(try #require(access["max_lifetime_s"]?.integerValue)))
+        product =
+            AuthPolicy(
+                issuer: issuer, audiences: audiences, scopes: ScopeSet(["api"]),
+                gate: VerifiedGate(mode: .claim, scopes: ScopeSet([]), audiences: []), accessLifetime: .minutes(30),
+                refreshLifetime: .days(30), sessionMaxAge: .days(90),
+                windows: RotationWindows(replay: .days(7), concurrency: .seconds(10)), offlineWrite: .days(7),
+                verdictPolicy: .careful
+            ).accessTokens
+    }
+
+    private static func document(_ name: String) throws -> JSONObject {
+        let url = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "JOSETests/Fixtures/Cases/\(name).json")
+        return try #require(try JSONParser.parse(Array(try Data(contentsOf: url))).objectValue)
+    }
+
+    private func result(_ token: String, _ policy: JWTPolicy) -> JOSEError? {
+        do throws(JOSEError) {
+            _ = try JWTVerifier.verify(UnverifiedJWS(token), keys: { keys[$0] }, policy: policy, now: now)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("it takes nothing that the profile refuses, and refuses what is not typed as an access token")
+    func stricter() throws {
+        var (both, neither, stricter) = (0, 0, [String: JOSEError]())
+        for group in ["alg", "base64url", "claims", "header", "shape", "signature", "time"] {
+            for item in try #require(try Self.document(group)["cases"]?.arrayValue).compactMap(\.objectValue) {
+                let id = try #require(item["id"]?.stringValue)
+                let parts = item["token_parts"]?.arrayValue?.compactMap(\.stringValue)
+                let token = try #require(item["token"]?.stringValue ?? parts?.joined())
+                switch (result(token, profile), result(token, product)) {
+                case (nil, nil): both += 1
+                case (nil, let error?): stricter[id] = error
+                case (_?, nil): Issue.record("\(id) is taken by the product and refused by the profile")
+                case (_?, _?): neither += 1
+                }
+            }
+        }
+        #expect(both + neither + stricter.count == 165)
+        #expect(neither == 153)
+        // Typed `JWT`, or not at all: a token for other purposes by the same issuer must not open our routes.
+        #expect(stricter.values.allSatisfy { $0 == .typeMismatch })
+        #expect(
+            Set(stricter.keys) == [
+                "claims-027", "header-022", "header-023", "shape-001", "shape-002", "shape-004", "shape-005",
+                "signature-021", "time-002", "time-011", "time-024", "time-027",
+            ])
+        #expect(both == 0)
+    }
+}
