@@ -38,7 +38,7 @@ package struct AuthAPI: HTTPApplication {
             } else {
                 let match = table.match(request)
                 if case .found(let matched, _) = match { route = matched }
-                try admission.admit(request, to: route, from: client)
+                try admission.admit(request, to: route, from: client, knowing: services.resourceServers)
                 let (matched, parameters) = try found(match)
                 response = try await answer(matched, APIRequest(http: request, parameters: parameters, id: id))
             }

@@ -126,6 +126,25 @@ struct AdmissionTests {
         #expect(try await world.refresh(newest).status == 200)
     }
 
+    @Test("a resource server that proves itself is not counted, and who guesses its secret is")
+    func resourceServer() async throws {
+        let world = World(rates: RateLimits(address: RateLimit(perMinute: 5), session: RateLimit(perMinute: 1)))
+        let access = try await world.signedIn().access
+        func status(_ secret: String) async throws -> Int {
+            let basic = Base64.encode(Array("api:\(secret)".utf8))
+            return try await world.send(
+                "POST", "/auth/introspect",
+                ["Authorization: Basic \(basic)", "Content-Type: application/x-www-form-urlencoded"],
+                body: "token=\(access)"
+            ).status
+        }
+        let known = try await (0..<50).asyncMap { _ in try await status(World.resourceServerSecret) }
+        #expect(known.allSatisfy { $0 == 200 })
+        let guesses = try await (0..<8).asyncMap { index in try await status("guess-\(index)") }
+        #expect(guesses == [401, 401, 401, 401, 429, 429, 429, 429])
+        #expect(try await status(World.resourceServerSecret) == 200)
+    }
+
     @Test("a token that is not proved uses up no one's bucket")
     func unproved() async throws {
         let world = World(rates: RateLimits(address: nil, session: RateLimit(perMinute: 2)))

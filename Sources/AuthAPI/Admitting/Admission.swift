@@ -28,10 +28,24 @@ package struct Admission: Sendable {
     ///
     /// Health and public documents are always served: they come from memory, and an outage in which verifiers lose the
     /// keys, or a balancer takes a busy server for a dead one, would be of our own making.
-    func admit(_ request: HTTPRequest, to route: Route?, from client: IPAddress) throws(APIFailure) {
+    func admit(
+        _ request: HTTPRequest, to route: Route?, from client: IPAddress, knowing servers: ResourceServers
+    ) throws(APIFailure) {
         if let route, route.area != .auth { return }
         guard request.concurrency <= concurrencyMax else { throw APIFailure(.concurrency) }
+        // A resource server asks for all its users from one address. Who only claims to be one is counted, and can guess
+        // no faster than others.
+        if route?.access == .resourceServer, isSent(request, byOneOf: servers) { return }
         if let wait = limiter?.wait(address: client) { throw APIFailure(.addressRate, wait: wait) }
+    }
+
+    private func isSent(_ request: HTTPRequest, byOneOf servers: ResourceServers) -> Bool {
+        do throws(APIFailure) {
+            return try BasicCredentials.read(request.fields).isKnown(to: servers)
+        } catch {
+            // The route says what is wrong with them.
+            return false
+        }
     }
 
     /// Once: a proxy that nobody named has one bucket and one address in the log for everybody behind it.
