@@ -92,9 +92,9 @@ struct KeyRotationTests {
         let database = site.database
         _ = try HTTPClient.together(3) { index in
             switch index {
-            case 0: try database.sql("BEGIN; LOCK TABLE sallyport.keys IN SHARE MODE; SELECT pg_sleep(4); COMMIT;")
+            case 0: HeldKeys.hold(in: database)
             case 1:
-                usleep(300_000)
+                try HeldKeys.expectHeld(in: database)
                 _ = try? servers[0].call("POST", "/test/clock/advance", json: ["seconds": .integer(91 * 86_400)])
             default:
                 let waiting =
@@ -138,16 +138,12 @@ struct KeyRotationTests {
         let kids = try KeySets.kids(of: client)
         let database = site.database
         _ = try HTTPClient.together(2) { index in
-            if index == 0 {
-                _ = try database.sql("BEGIN; LOCK TABLE sallyport.keys IN SHARE MODE; SELECT pg_sleep(3); COMMIT;")
-                return
-            }
-            usleep(300_000)
+            if index == 0 { return HeldKeys.hold(in: database) }
+            try HeldKeys.expectHeld(in: database)
             let command = try site.begin(["keys", "rotate"])
-            let waiting = "SELECT count(pid) FROM pg_locks WHERE NOT granted AND relation = 'sallyport.keys'::regclass"
-            let isWaiting = try waitUntil(limit: .seconds(20)) { try database.sql(waiting) != [["0"]] }
-            #expect(isWaiting)
+            try HeldKeys.expectWaiting(in: database)
             command.kill()
+            try HeldKeys.release(in: database)
         }
         #expect(try KeySets.kids(of: client) == kids)
         #expect(try site.run(["keys", "rotate"]).status == 0)
@@ -156,6 +152,40 @@ struct KeyRotationTests {
 
     private static func advance(_ client: AuthClient, by seconds: Int64) throws {
         #expect(try client.call("POST", "/test/clock/advance", json: ["seconds": .integer(seconds)]).status == 200)
+    }
+}
+
+/// The table of the keys, held by somebody else: it is read, and every change waits.
+enum HeldKeys {
+    private static let mark = "held by a test"
+
+    /// Until it is released. Blocks.
+    static func hold(in database: ScratchDatabase) {
+        _ = try? database.sql(
+            "SET application_name = '\(mark)'; BEGIN; LOCK TABLE sallyport.keys IN SHARE MODE; SELECT pg_sleep(60); COMMIT;"
+        )
+    }
+
+    static func release(in database: ScratchDatabase) throws {
+        try database.sql(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() "
+                + "AND application_name = '\(mark)'")
+    }
+
+    static func expectHeld(in database: ScratchDatabase) throws {
+        try expectLocks("granted AND mode = 'ShareLock'", in: database)
+    }
+
+    /// Somebody is in the middle of a change.
+    static func expectWaiting(in database: ScratchDatabase) throws {
+        try expectLocks("NOT granted", in: database)
+    }
+
+    private static func expectLocks(_ condition: String, in database: ScratchDatabase) throws {
+        let count =
+            "SELECT count(pid) FROM pg_locks WHERE \(condition) AND relation = 'sallyport.keys'::regclass"
+        let isThere = try waitUntil(limit: .seconds(40)) { try database.sql(count) != [["0"]] }
+        #expect(isThere, "\(condition)")
     }
 }
 
