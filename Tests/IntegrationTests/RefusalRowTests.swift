@@ -270,6 +270,24 @@ struct RefusalRowTests {
         #expect(text.contains("max_age=\"300\"") == (row.reason == "step_up_required"), "\(text)")
     }
 
+    @Test("too many requests of a device session are rate_limited, 429 with Retry-After, and change nothing")
+    func rateLimited() throws {
+        let site = try Site(settings: ["SALLYPORT_RATE_LIMIT": "session=10"])
+        let client = try AuthClient(site.serve())
+        var pair = try client.signedIn(site.tables.signIn().signed)
+        var answer = try client.refresh(pair.refresh)
+        while answer.status == 200, try TokenPair(answer).generation ?? 0 < 40 {
+            pair = try TokenPair(answer)
+            answer = try client.refresh(pair.refresh)
+        }
+        try expectRefusal(answer, 429, "slow_down", "rate_limited", "retry")
+        #expect(try answer.field("retry-after") == String(answer.integer("retry_after")))
+        #expect(answer.json?["proof"] == nil && answer.field("www-authenticate") == nil)
+        // Nothing moved: another server's throttle knows nothing of it.
+        let next = try AuthClient(site.serve()).refreshed(pair.refresh)
+        #expect(try next.generation == (pair.generation ?? 0) + 1)
+    }
+
     @Test("an access token past its end is access_expired, and asks for a refresh")
     func accessExpired() throws {
         let site = try Site(settings: ["SALLYPORT_ISSUER": "http://127.0.0.1:8080"])
