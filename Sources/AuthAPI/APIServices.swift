@@ -8,6 +8,7 @@ package struct APIServices: Sendable {
     package let devices: DeviceService
     package let gate: AccessGate
     package let issued: IssuedTokens
+    package let revocations: RevocationFeed
     package let resourceServers: ResourceServers
     package let keys: any KeyringSource
     package let readiness: any ReadinessSource
@@ -21,6 +22,7 @@ package struct APIServices: Sendable {
 
     package init(
         tokens: TokenService, devices: DeviceService, gate: AccessGate, issued: IssuedTokens,
+        revocations: RevocationFeed,
         resourceServers: ResourceServers = ResourceServers(), keys: any KeyringSource,
         readiness: any ReadinessSource, policy: AuthPolicy, clock: any WallClock, random: any RandomSource,
         logger: Logger, version: ServerVersion, features: FeatureFlags = FeatureFlags(),
@@ -30,6 +32,7 @@ package struct APIServices: Sendable {
         self.devices = devices
         self.gate = gate
         self.issued = issued
+        self.revocations = revocations
         self.resourceServers = resourceServers
         self.keys = keys
         self.readiness = readiness

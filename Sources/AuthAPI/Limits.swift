@@ -36,4 +36,7 @@ enum Limits {
 
     /// How long caches may keep a document that only a new start changes.
     static let documentAge = Duration.minutes(5)
+
+    /// Seconds that a reader of the revocation feed may wait: below the idle limits of common proxies.
+    static let revocationWaitSecondsMax: Int64 = 30
 }

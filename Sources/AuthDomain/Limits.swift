@@ -28,6 +28,12 @@ package enum Limits {
     /// and a clock that was set back must sign nobody out.
     package static let refreshIssuedAheadMax = Duration.seconds(86_400)
 
+    /// Between two looks of a reader that waits for revocations.
+    static let revocationPause = Duration.seconds(1)
+
+    /// Entries of one answer of the revocation feed: about 1.5 MB of JSON.
+    package static let revocationsPerPage = 10_000
+
     /// Of `exp - iat` of an access token: the longest that can be set. One that lives longer is none of ours.
     static let accessLifetimeMax = Duration.seconds(3_600)
 

@@ -16,6 +16,7 @@ package enum Migrations {
         Migration(
             name: "0009_create_revoked_access_tokens.sql",
             sql: PackageResources._009_create_revoked_access_tokens_sql),
+        Migration(name: "0010_create_revocation_feed.sql", sql: PackageResources._010_create_revocation_feed_sql),
     ]
 
     /// Of a deployment with identity tables of its own.

@@ -141,7 +141,7 @@ struct PipelineTests {
                 "showLiveness", "showReadiness", "showVersion", "showMetrics", "showAPIDescription",
             ])
         let services = world.api.table.routes.filter { $0.access == .resourceServer }.map(\.operation)
-        #expect(services == ["introspectToken"])
+        #expect(services == ["introspectToken", "showRevocations"])
         let session = world.api.table.routes.filter { $0.access == .sessionToken }.map(\.operation)
         #expect(session == ["issueAccessToken"])
     }

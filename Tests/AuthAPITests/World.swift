@@ -23,6 +23,7 @@ struct World {
     let store: MemoryStore
     let keys: FixedKeyring
     let readiness = StaticReadiness()
+    let feed = ScriptedFeed()
     let log = LogRecord()
     let policy: AuthPolicy
     /// What the limiter takes for the time since some instant.
@@ -61,6 +62,9 @@ struct World {
                 issued: IssuedTokens(
                     policy: policy, store: store, gate: access, keys: keys, sealing: FixedKeys.sealing(),
                     clock: clock),
+                revocations: RevocationFeed(
+                    policy: policy, store: feed, clock: clock, pause: { [feed] _ in feed.pass() },
+                    isStopping: { false }),
                 resourceServers: ResourceServers([("api", SHA256.hash(Array(Self.resourceServerSecret.utf8)))]),
                 keys: keys, readiness: readiness, policy: policy, clock: clock, random: random,
                 logger: Logger(level: .debug, clock: clock, sink: log),

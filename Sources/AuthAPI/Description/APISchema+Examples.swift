@@ -8,6 +8,7 @@ extension APISchema {
         case .tokens: AnswerExamples.tokens
         case .sessionToken: AnswerExamples.sessionToken
         case .introspection: AnswerExamples.introspection
+        case .revocations: AnswerExamples.revocations
         case .session: AnswerExamples.session
         case .device: AnswerExamples.device
         case .deviceList: ["devices": [.object(AnswerExamples.device)]]
@@ -74,6 +75,16 @@ private enum AnswerExamples {
         "active": true, "token_type": "Bearer", "iss": issuer, "sub": "user-1", "aud": [issuer, "powersync"],
         "iat": 1_790_000_000, "exp": 1_790_001_800, "jti": "id-of-the-token", "client_id": "app", "scope": "api sync",
         "sid": sid, "device_id": deviceID, "email_verified": true, "auth_time": 1_789_999_000, "amr": ["session"],
+    ]
+
+    static let revocations: JSONObject = [
+        "cursor": "opaque",
+        "revocations": [
+            [
+                "sid": sid, "device_id": deviceID, "reason": "device_lost", "revoked_at": 1_790_000_000,
+                "expires_at": 1_790_001_800,
+            ]
+        ],
     ]
 
     static let device: JSONObject = [

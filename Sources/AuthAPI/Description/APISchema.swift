@@ -4,7 +4,8 @@ import Primitives
 
 /// The shapes of all answers, each described once. `TokenAnswer+JSON` and its neighbours write them.
 enum APISchema: String, CaseIterable, Sendable {
-    case refusal, tokens, sessionToken, introspection, session, device, deviceList, currentDevice, offline, keySet
+    case refusal, tokens, sessionToken, introspection, revocations, session, device, deviceList, currentDevice, offline,
+        keySet
     case publicKey, serverMetadata, openIDConfiguration, liveness, readiness, version, apiDescription
 
     /// In upper camel case, as generated clients want it.
@@ -16,6 +17,7 @@ enum APISchema: String, CaseIterable, Sendable {
         case .tokens: "New tokens. The refresh members come with a device."
         case .sessionToken: "An access token, also under the names that Better Auth's clients look for."
         case .introspection: "What a live token says; exactly `active: false` for everything else."
+        case .revocations: "What ended, and where the next answer begins."
         case .session: "The caller, the device and what they may count on."
         case .device, .currentDevice: "The device."
         case .deviceList: "The user's devices."
@@ -36,6 +38,7 @@ enum APISchema: String, CaseIterable, Sendable {
         case .tokens: Self.tokensSchema
         case .sessionToken: Self.sessionTokenSchema
         case .introspection: Self.introspectionSchema
+        case .revocations: Self.revocationsSchema
         case .session: Self.sessionSchema
         case .device: JSONSchema.object(Self.deviceMembers)
         case .deviceList: JSONSchema.object([("devices", JSONSchema.list(of: JSONSchema.reference(.device)))])
@@ -106,6 +109,24 @@ enum APISchema: String, CaseIterable, Sendable {
             ("email_verified", JSONSchema.truth), ("auth_time", JSONSchema.seconds), ("amr", JSONSchema.texts),
             ("act", JSONSchema.anything),
         ])
+
+    private static let revocationsSchema = JSONSchema.object(
+        [
+            ("cursor", JSONSchema.text),
+            (
+                "revocations",
+                JSONSchema.list(
+                    of: JSONSchema.object(
+                        [
+                            ("reason", JSONSchema.text), ("revoked_at", JSONSchema.seconds),
+                            ("expires_at", JSONSchema.seconds),
+                        ],
+                        optional: [
+                            ("sid", JSONSchema.text), ("jti", JSONSchema.text), ("device_id", JSONSchema.uuid),
+                        ]))
+            ),
+        ],
+        optional: [("reset", JSONSchema.truth)])
 
     private static let sessionSchema = JSONSchema.object(
         [

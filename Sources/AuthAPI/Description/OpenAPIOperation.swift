@@ -119,6 +119,7 @@ extension RouteInput {
         switch kind {
         case .string: return JSONSchema.text
         case .boolean: return JSONSchema.truth
+        case .integer: return JSONSchema.seconds
         }
     }
 

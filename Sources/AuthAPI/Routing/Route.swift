@@ -96,7 +96,7 @@ package struct RouteInput: Equatable, Sendable {
     }
 
     package enum Kind: String, Sendable {
-        case string, boolean
+        case string, boolean, integer
     }
 
     package let name: String

@@ -13,6 +13,7 @@ package struct RouteTable: Sendable {
             IssueAccessToken(tokens: services.tokens).route,
             RevokeToken(issued: services.issued).route,
             IntrospectToken(issued: services.issued).route,
+            ShowRevocations(feed: services.revocations).route,
             SignOut(devices: services.devices).route,
             ShowSession(services: services).route,
             ListDevices(devices: services.devices).route,

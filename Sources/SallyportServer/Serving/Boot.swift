@@ -21,11 +21,14 @@ struct Boot: Sendable {
     let clock: any WallClock
     let throttle: any SessionThrottle
     let logger: Logger
+    /// Set when the process begins to drain.
+    let stopping: Locked<Bool>
     private let random = SystemRandom()
 
     init(
         settings: Settings, issuer: Issuer, kind: DeploymentKind, loops: Loops, keyring: PostgresKeyring,
-        sealing: KeyEncryptionKeys, clock: any WallClock, throttle: any SessionThrottle, logger: Logger
+        sealing: KeyEncryptionKeys, clock: any WallClock, throttle: any SessionThrottle, logger: Logger,
+        stopping: Locked<Bool>
     ) {
         self.settings = settings
         self.issuer = issuer
@@ -36,6 +39,7 @@ struct Boot: Sendable {
         self.clock = clock
         self.throttle = throttle
         self.logger = logger
+        self.stopping = stopping
     }
 
     /// Waits for the database as long as it takes; runs on the first loop.
@@ -145,6 +149,10 @@ struct Boot: Sendable {
             gate: gate,
             issued: IssuedTokens(
                 policy: policy, store: store, gate: gate, keys: keyring, sealing: sealing, clock: clock),
+            revocations: RevocationFeed(
+                policy: policy, store: store, clock: clock,
+                pause: { duration in await EventLoop.current?.sleep(for: duration) },
+                isStopping: { [stopping] in stopping.withLock { $0 } }),
             resourceServers: settings.callers, keys: keyring,
             readiness: readiness,
             policy: policy, clock: clock, random: random, logger: logger,

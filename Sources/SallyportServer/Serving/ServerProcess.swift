@@ -56,6 +56,7 @@ struct ServerProcess {
         let keyring: PostgresKeyring
         let sealing: KeyEncryptionKeys
         let reloads: CertificateReloads
+        let stopping = Locked(false)
     }
 
     private func prepare(_ logger: Logger, _ clock: any WallClock) throws(StartFailure) -> Parts {
@@ -114,7 +115,7 @@ struct ServerProcess {
         let limiter = RateLimiter(settings.rateLimits, now: monotonicTime)
         let boot = Boot(
             settings: settings, issuer: parts.issuer, kind: kind, loops: parts.loops, keyring: parts.keyring,
-            sealing: parts.sealing, clock: clock, throttle: limiter, logger: logger)
+            sealing: parts.sealing, clock: clock, throttle: limiter, logger: logger, stopping: parts.stopping)
         let admission = Admission(
             proxies: TrustedProxies(settings.trustedProxies), origins: parts.origins, limiter: limiter)
         let (environment, kind, onReady) = (environment, kind, onReady)
@@ -167,6 +168,7 @@ struct ServerProcess {
 
     private func drain(_ parts: Parts) {
         let (server, loops, environment) = (parts.server, parts.loops, environment)
+        parts.stopping.withLock { $0 = true }
         // A second signal does not wait.
         Signals.onNext(of: Self.endings) { _ in environment.end(130) }
         loops.all[0].runBlocking {

@@ -44,7 +44,7 @@ enum SettingTable {
             SettingValue.logLevel),
         Setting(
             "SALLYPORT_RESOURCE_SERVERS", isSecret: true,
-            "services that may introspect: id:sha256-hex-of-secret, a list", \.resourceServers,
+            "who may introspect and read revocations: id:sha256-hex-of-secret, a list", \.resourceServers,
             SettingValue.resourceServers),
     ]
 
