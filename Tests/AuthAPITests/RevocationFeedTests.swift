@@ -129,7 +129,7 @@ struct RevocationFeedTests {
 
     @Test(
         "what cannot be understood is invalid_request",
-        arguments: ["?wait=31", "?wait=-1", "?wait=soon", "?wait=1&wait=2", "?since=1&since=1", "?since=%zz"])
+        arguments: ["?wait=31", "?wait=-1", "?wait=", "?wait=soon", "?wait=1&wait=2", "?since=1&since=1", "?since=%zz"])
     func malformed(query: String) async throws { try await get(query).isBad() }
 
     @Test("an outage is 503, and users read nothing")

@@ -27,7 +27,7 @@ struct ShowRevocations: Sendable {
 
     private func handle(_ request: APIRequest) async throws(APIFailure) -> HTTPResponse {
         let query = try QueryParameters(request)
-        let cursor = query.text("since")
+        let cursor = query.text("since").flatMap { $0.isEmpty ? nil : $0 }
         let wait = try wait(query.text("wait"))
         let condition = request.http.fields["if-none-match"]
         let page: RevocationPage

@@ -19,8 +19,6 @@ struct QueryParameters {
         self.fields = fields
     }
 
-    /// `nil` when it is absent or empty.
-    func text(_ name: String) -> String? {
-        fields.first { areIdentical($0.name, name) }.flatMap { $0.value.isEmpty ? nil : $0.value }
-    }
+    /// `nil` when it is absent.
+    func text(_ name: String) -> String? { fields.first { areIdentical($0.name, name) }?.value }
 }
