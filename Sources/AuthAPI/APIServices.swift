@@ -19,6 +19,10 @@ package struct APIServices: Sendable {
     package let version: ServerVersion
     package let features: FeatureFlags
     package let metrics: Metrics
+    /// What `/metrics` shows of this moment beside the keys.
+    package let gauges: @Sendable () -> [Metrics.Gauge]
+    /// One access log line for so many requests that went well.
+    package let accessLogEvery: Int
 
     package init(
         tokens: TokenService, devices: DeviceService, gate: AccessGate, issued: IssuedTokens,
@@ -26,7 +30,8 @@ package struct APIServices: Sendable {
         resourceServers: ResourceServers = ResourceServers(), keys: any KeyringSource,
         readiness: any ReadinessSource, policy: AuthPolicy, clock: any WallClock, random: any RandomSource,
         logger: Logger, version: ServerVersion, features: FeatureFlags = FeatureFlags(),
-        metrics: Metrics = Metrics()
+        metrics: Metrics = Metrics(),
+        gauges: @escaping @Sendable () -> [Metrics.Gauge] = { [] }, accessLogEvery: Int = 1
     ) {
         self.tokens = tokens
         self.devices = devices
@@ -43,6 +48,8 @@ package struct APIServices: Sendable {
         self.version = version
         self.features = features
         self.metrics = metrics
+        self.gauges = gauges
+        self.accessLogEvery = accessLogEvery
     }
 }
 

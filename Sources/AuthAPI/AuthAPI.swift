@@ -11,6 +11,8 @@ package struct AuthAPI: HTTPApplication {
     package let table: RouteTable
     private let services: APIServices
     private let admission: Admission
+    private let requests: RequestMetrics
+    private let sampling: LogSampling
     private let writer: FailureWriter
     private let monotonic: (@Sendable () -> Duration)?
 
@@ -21,6 +23,8 @@ package struct AuthAPI: HTTPApplication {
         self.services = services
         self.admission = admission
         self.monotonic = monotonic
+        requests = RequestMetrics(services.metrics)
+        sampling = LogSampling(every: services.accessLogEvery)
         table = RouteTable(services)
         writer = FailureWriter(clock: services.clock, random: services.random)
     }
@@ -134,26 +138,26 @@ extension AuthAPI {
         Self.knownMethods.contains(request.method) ? request.method.name : "other"
     }
 
-    /// The route's template stands for the path, so that no label or line holds an id.
     private func count(
         _ request: HTTPRequest, _ route: Route?, _ response: HTTPResponse, _ code: APIErrorCode?, _ duration: Duration?
     ) {
-        let labels: Metrics.Labels = [("method", method(of: request)), ("route", route?.pattern.text ?? "none")]
-        services.metrics.add(to: APIMetrics.requests, labels + [("status", String(response.status.code))])
-        if let duration { services.metrics.observe(duration, in: APIMetrics.durations, labels) }
-        if let code { services.metrics.add(to: APIMetrics.refusals, [("reason", code.row.reason)]) }
+        requests.count(
+            route: route?.pattern.text ?? "none", method: method(of: request), status: response.status.code, duration)
+        if let code { services.metrics.counter(APIMetrics.refusals, [("reason", code.row.reason)]).add() }
     }
 
     private func count(_ shortage: Shortage) {
-        services.metrics.add(to: APIMetrics.turnedAway, [("cause", shortage.rawValue)])
+        services.metrics.counter(APIMetrics.turnedAway, [("cause", shortage.rawValue)]).add()
     }
 
-    /// One line per request.
+    /// One line per request, or for one in some of those that went well.
     private func log(
         _ request: HTTPRequest, from client: IPAddress, _ route: Route?, _ response: HTTPResponse,
         _ code: APIErrorCode?, _ id: RequestID,
         _ duration: Duration?
     ) {
+        let level = code?.row.level ?? route?.level ?? .info
+        guard services.logger.writes(level), code != nil || sampling.takesNext() else { return }
         var fields = [
             LogField("http.method", method(of: request)), LogField("http.route", route?.pattern.text ?? "none"),
             LogField("http.status", response.status.code), LogField("request.id", id.description),
@@ -164,6 +168,6 @@ extension AuthAPI {
         }
         if let duration { fields.append(LogField("duration.us", duration.wholeMicroseconds)) }
         if let code { fields.append(LogField("error.reason", code.row.reason)) }
-        services.logger.log(code?.row.level ?? route?.level ?? .info, "request", fields)
+        services.logger.log(level, "request", fields)
     }
 }

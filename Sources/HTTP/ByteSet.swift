@@ -17,7 +17,7 @@ struct ByteSet: Sendable {
 
     /// Whether all bytes are members and there is at least one.
     func holds(_ bytes: some Collection<UInt8>) -> Bool {
-        !bytes.isEmpty && bytes.allSatisfy(contains)
+        !bytes.isEmpty && bytes.allSatisfy { contains($0) }
     }
 
     private static let alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

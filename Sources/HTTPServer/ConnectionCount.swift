@@ -18,6 +18,8 @@ final class ConnectionCount: Sendable {
         }
     }
 
+    var open: Int { count.withLock { $0 } }
+
     func leave() {
         count.withLock { $0 -= 1 }
     }

@@ -11,6 +11,7 @@ package final class HTTPServer: Sendable {
     private let application: any HTTPApplication
     private let configuration: HTTPServerConfiguration
     private let logger: Logger
+    private let count: ConnectionCount
     private let parts = Locked<[LoopBound<LoopServer>]>([])
 
     /// - Precondition: at least one loop.
@@ -23,7 +24,11 @@ package final class HTTPServer: Sendable {
         self.application = application
         self.configuration = configuration
         self.logger = logger
+        count = ConnectionCount(limit: configuration.connectionsMax)
     }
+
+    /// Connections that are open now, those at rest included.
+    package var openConnections: Int { count.open }
 
     /// Begins to accept; once only.
     ///
@@ -36,7 +41,6 @@ package final class HTTPServer: Sendable {
         for loop in loops.dropFirst() {
             listeners.append(try Listener(configuration.address.withPort(first.address.port), on: loop))
         }
-        let count = ConnectionCount(limit: configuration.connectionsMax)
         for (loop, listener) in zip(loops, listeners) {
             let part = LoopBound(
                 LoopServer(

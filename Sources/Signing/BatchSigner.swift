@@ -12,18 +12,24 @@ package import Telemetry
 package final class BatchSigner: TokenSigner {
     private let engine: any SignatureEngine
     private let logger: Logger
+    private let mints: Metrics.Histogram?
     private let queues = Locked<[ObjectIdentifier: LoopBound<SigningQueue>]>([:])
 
-    package init(engine: any SignatureEngine = OpenSSLEngine(), logger: Logger) {
+    /// - Parameter mints: told how long each call took, its wait included.
+    package init(engine: any SignatureEngine = OpenSSLEngine(), logger: Logger, mints: Metrics.Histogram? = nil) {
         self.engine = engine
         self.logger = logger
+        self.mints = mints
     }
 
     /// - Throws: `busy` when too many signatures wait on this loop; `dependency` when the engine fails, which is logged.
     package func sign(_ requests: [SignatureRequest]) async throws(Unavailability) -> [[UInt8]] {
         guard !requests.isEmpty else { return [] }
         guard let loop = EventLoop.current else { return try inPlace(requests) }
-        return try await queue(on: loop).value.sign(requests)
+        let start = ContinuousClock.now
+        let signatures = try await queue(on: loop).value.sign(requests)
+        mints?.observe(start.duration(to: .now))
+        return signatures
     }
 
     private func queue(on loop: EventLoop) -> LoopBound<SigningQueue> {

@@ -49,6 +49,9 @@ package struct Logger: Sendable {
     package func warning(_ message: StaticString, _ fields: [LogField] = []) { log(.warning, message, fields) }
     package func error(_ message: StaticString, _ fields: [LogField] = []) { log(.error, message, fields) }
 
+    /// Whether a line of this level is written: ask before making the fields of one for each request.
+    package func writes(_ level: Level) -> Bool { sink != nil && level >= self.level }
+
     package func log(_ level: Level, _ message: StaticString, _ fields: [LogField] = []) {
         guard let sink, let clock, level >= self.level else { return }
         sink.write(LogLine.render(level: level, message: message, fields: context + fields, at: clock.now()))

@@ -1,9 +1,9 @@
 import Primitives
+import Synchronization
 
 /// Counters and histograms of the process, and their text for Prometheus.
 ///
-/// Names and label values come from closed lists of ours: no id, token or text of a client is ever a label. Adding takes
-/// one lock for some tens of nanoseconds.
+/// Names and label values come from closed lists of ours: no id, token or text of a client is ever a label.
 package final class Metrics: Sendable {
     package struct Name: Hashable, Sendable {
         let text: String
@@ -18,20 +18,51 @@ package final class Metrics: Sendable {
     /// Label names and values, in the order that they are written.
     package typealias Labels = [(name: StaticString, value: String)]
 
+    /// One series that counts up. Adding is one atomic addition.
+    package final class Counter: Sendable {
+        private let total = Atomic<UInt64>(0)
+
+        package func add(_ count: UInt64 = 1) {
+            total.wrappingAdd(count, ordering: .relaxed)
+        }
+
+        fileprivate var value: UInt64 { total.load(ordering: .relaxed) }
+    }
+
+    /// One series of durations in the buckets of `Limits.latencyBuckets`.
+    package final class Histogram: Sendable {
+        fileprivate struct State {
+            var counts = [UInt64](repeating: 0, count: Limits.latencyBuckets.count)
+            var sum = 0.0
+            var count: UInt64 = 0
+        }
+
+        private let state = Locked(State())
+
+        package func observe(_ duration: Duration) {
+            let seconds = Double(duration.wholeMicroseconds) / 1e6
+            state.withLock { state in
+                // Each bucket holds all that is not above its bound.
+                for index in state.counts.indices.reversed() {
+                    guard seconds <= Limits.latencyBuckets[index] else { break }
+                    state.counts[index] += 1
+                }
+                state.sum += seconds
+                state.count += 1
+            }
+        }
+
+        fileprivate var value: State { state.withLock { $0 } }
+    }
+
     private struct Series: Hashable {
         let name: String
         let labels: String
     }
 
-    private struct Histogram {
-        var counts: [UInt64]
-        var sum = 0.0
-        var count: UInt64 = 0
-    }
-
     private struct State {
         var help: [String: (kind: String, text: String)] = [:]
-        var counters: [Series: UInt64] = [:]
+        var counters: [Series: Counter] = [:]
         var histograms: [Series: Histogram] = [:]
     }
 
@@ -39,26 +70,27 @@ package final class Metrics: Sendable {
 
     package init() {}
 
-    package func add(_ count: UInt64 = 1, to name: Name, _ labels: Labels = []) {
+    /// The series of a name and labels, made when it is asked for first. Whoever adds with every request keeps it.
+    package func counter(_ name: Name, _ labels: Labels = []) -> Counter {
         let series = Series(name: name.text, labels: Self.text(labels))
-        state.withLock { state in
+        return state.withLock { state in
+            if let counter = state.counters[series] { return counter }
+            let counter = Counter()
             state.help[name.text] = ("counter", name.help)
-            state.counters[series, default: 0] += count
+            state.counters[series] = counter
+            return counter
         }
     }
 
-    package func observe(_ duration: Duration, in name: Name, _ labels: Labels = []) {
-        let seconds = Double(duration.wholeMicroseconds) / 1e6
+    /// As `counter`.
+    package func histogram(_ name: Name, _ labels: Labels = []) -> Histogram {
         let series = Series(name: name.text, labels: Self.text(labels))
-        state.withLock { state in
+        return state.withLock { state in
+            if let histogram = state.histograms[series] { return histogram }
+            let histogram = Histogram()
             state.help[name.text] = ("histogram", name.help)
-            var histogram = state.histograms[series] ?? Histogram(counts: Limits.latencyBuckets.map { _ in 0 })
-            for (index, bound) in Limits.latencyBuckets.enumerated() where seconds <= bound {
-                histogram.counts[index] += 1
-            }
-            histogram.sum += seconds
-            histogram.count += 1
             state.histograms[series] = histogram
+            return histogram
         }
     }
 
@@ -82,11 +114,11 @@ package final class Metrics: Sendable {
         for (name, help) in state.help.sorted(by: { $0.key < $1.key }) {
             lines.append("# HELP \(name) \(help.text)")
             lines.append("# TYPE \(name) \(help.kind)")
-            for (series, count) in Self.sorted(state.counters, named: name) {
-                lines.append("\(name)\(Self.braced(series.labels)) \(count)")
+            for (series, counter) in Self.sorted(state.counters, named: name) {
+                lines.append("\(name)\(Self.braced(series.labels)) \(counter.value)")
             }
             for (series, histogram) in Self.sorted(state.histograms, named: name) {
-                lines += Self.lines(of: histogram, series)
+                lines += Self.lines(of: histogram.value, series)
             }
         }
         var previous: Name?
@@ -99,7 +131,7 @@ package final class Metrics: Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func lines(of histogram: Histogram, _ series: Series) -> [String] {
+    private static func lines(of histogram: Histogram.State, _ series: Series) -> [String] {
         let prefix = series.labels.isEmpty ? "" : series.labels + ","
         let buckets = zip(Limits.latencyBuckets, histogram.counts).map { bound, count in
             "\(series.name)_bucket{\(prefix)le=\"\(bound)\"} \(count)"

@@ -15,6 +15,16 @@ struct AdmissionTests {
         return try #require(try JSONParser.parse(Array(line.utf8)).objectValue).text("client.address")
     }
 
+    @Test("of requests that went well one in so many has a log line, of refusals each")
+    func sampled() async throws {
+        let world = World(accessLogEvery: 3)
+        for _ in 0..<7 { _ = try await world.send("GET", "/livez") }
+        #expect(world.log.lines.count == 3)
+        for _ in 0..<4 { _ = try await world.send("GET", "/auth/session") }
+        #expect(world.log.lines.count == 7)
+        #expect(world.log.lines.suffix(4).allSatisfy { $0.contains("token_missing") })
+    }
+
     @Test("the log has the peer's address, and behind a trusted proxy the client's, never what the client wrote")
     func loggedAddress() async throws {
         let open = World()

@@ -34,7 +34,8 @@ struct World {
     init(
         gate: VerifiedGate.Mode = .scopes, verdictPolicy: VerdictPolicy = .careful,
         keyring: Keyring? = FixedKeys.keyring, issuer: String = Self.issuer, proxies: [String] = [],
-        origins: [String] = [], rates: RateLimits? = nil, concurrencyMax: Int? = nil
+        origins: [String] = [], rates: RateLimits? = nil, concurrencyMax: Int? = nil,
+        accessLogEvery: Int = 1
     ) {
         store = MemoryStore(faults: faults)
         keys = FixedKeyring(keyring, faults: faults)
@@ -68,7 +69,7 @@ struct World {
                 resourceServers: ResourceServers([("api", SHA256.hash(Array(Self.resourceServerSecret.utf8)))]),
                 keys: keys, readiness: readiness, policy: policy, clock: clock, random: random,
                 logger: Logger(level: .debug, clock: clock, sink: log),
-                version: ServerVersion(version: "1.2.3"), metrics: metrics),
+                version: ServerVersion(version: "1.2.3"), metrics: metrics, accessLogEvery: accessLogEvery),
             admission: Admission(
                 proxies: TrustedProxies(proxies.compactMap { CIDR($0) }), origins: CrossOriginPolicy(origins),
                 limiter: limiter, concurrencyMax: concurrencyMax),

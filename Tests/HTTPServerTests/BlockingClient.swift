@@ -1,7 +1,7 @@
 import Glibc
 import Primitives
 
-/// A blocking client socket, as a stranger's program has one. Receiving gives up after 30 s.
+/// A blocking client socket, as a stranger's program has one. Receiving gives up after two minutes: tests that run beside it may keep it waiting.
 final class BlockingClient {
     private let descriptor: Int32
     /// The server has closed its side, or reset the connection.
@@ -13,7 +13,7 @@ final class BlockingClient {
         var one: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
         if var receiveBufferBytes { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBufferBytes, 4) }
-        limitReceiving(milliseconds: 30_000)
+        limitReceiving(milliseconds: 120_000)
         let isConnected = withLoopback(port) { Glibc.connect(descriptor, $0, $1) == 0 }
         if !isConnected { hasEnded = true }
     }

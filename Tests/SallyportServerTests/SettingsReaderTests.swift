@@ -71,6 +71,7 @@ struct SettingsReaderTests {
                 ]
             ),
             "SALLYPORT_WORKERS": (["1", "64"], ["0", "65", "-1", "two", "1.5", "one a core"]),
+            "SALLYPORT_ACCESS_LOG_EVERY": (["1", "1000000"], ["0", "1000001", "-1", "all", "1.5"]),
             "SALLYPORT_LOG_LEVEL": (["debug", "info", "warning", "error"], ["Debug", "trace", "none"]),
             "SALLYPORT_RESOURCE_SERVERS": (
                 ["api:" + String(repeating: "ab", count: 32)],

@@ -9,11 +9,11 @@ struct MetricsTests {
     @Test("counters, histograms and gauges are written as Prometheus reads them, each type declared once")
     func text() {
         let metrics = Metrics()
-        metrics.add(to: requests, [("route", "/a"), ("status", "200")])
-        metrics.add(2, to: requests, [("route", "/a"), ("status", "200")])
-        metrics.add(to: requests, [("route", "/b\"\\"), ("status", "404")])
-        metrics.observe(.milliseconds(3), in: durations, [("route", "/a")])
-        metrics.observe(.seconds(9), in: durations, [("route", "/a")])
+        metrics.counter(requests, [("route", "/a"), ("status", "200")]).add()
+        metrics.counter(requests, [("route", "/a"), ("status", "200")]).add(2)
+        metrics.counter(requests, [("route", "/b\"\\"), ("status", "404")]).add()
+        metrics.histogram(durations, [("route", "/a")]).observe(.milliseconds(3))
+        metrics.histogram(durations, [("route", "/a")]).observe(.seconds(9))
         let lines = metrics.text(gauges: [Metrics.Gauge(Metrics.Name("age_seconds", help: "Age."), [], 2)]).split(
             separator: "\n")
         #expect(lines.filter { $0 == "# TYPE requests_total counter" }.count == 1)

@@ -53,7 +53,7 @@ struct GrantTokens: Sendable {
         case .refreshToken:
             let refresh = try refreshRequest(request, parameters)
             let answer = try await domain { () async throws(AuthFailure) in try await tokens.refresh(refresh) }
-            if let outcome = answer.outcome { metrics.add(to: APIMetrics.refreshes, [("outcome", outcome.word)]) }
+            if let outcome = answer.outcome { metrics.counter(APIMetrics.refreshes, [("outcome", outcome.word)]).add() }
             body = answer.json()
         case .tokenExchange:
             let exchange = try sessionRequest(request, parameters)

@@ -26,6 +26,7 @@ enum APIMetrics {
 /// `GET /metrics`: Prometheus text. No label holds an id.
 struct ShowMetrics: Sendable {
     let metrics: Metrics
+    let gauges: @Sendable () -> [Metrics.Gauge]
     let keys: any KeyringSource
     let clock: any WallClock
 
@@ -38,7 +39,7 @@ struct ShowMetrics: Sendable {
 
     private func handle(_ request: APIRequest) async throws(APIFailure) -> HTTPResponse {
         let now = clock.now()
-        var gauges: [Metrics.Gauge] = []
+        var gauges = gauges()
         if let signing = keys.keyring?.signing {
             gauges.append(Metrics.Gauge(APIMetrics.keyAge, [], Double((now - signing.createdAt).wholeSeconds)))
         }

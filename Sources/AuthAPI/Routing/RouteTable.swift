@@ -29,7 +29,9 @@ package struct RouteTable: Sendable {
             ShowLiveness().route,
             ShowReadiness(readiness: services.readiness).route,
             ShowVersion(version: services.version).route,
-            ShowMetrics(metrics: services.metrics, keys: services.keys, clock: services.clock).route,
+            ShowMetrics(
+                metrics: services.metrics, gauges: services.gauges, keys: services.keys, clock: services.clock
+            ).route,
         ]
         let description = ShowAPIDescription(
             others: others, version: services.version, issuer: services.policy.issuer)

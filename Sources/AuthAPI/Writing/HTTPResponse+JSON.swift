@@ -12,9 +12,13 @@ extension HTTPResponse {
     /// What every answer of ours carries.
     mutating func complete(_ id: RequestID) {
         if field("cache-control") == nil { fields.append("Cache-Control", "no-store") }
-        fields.append("X-Content-Type-Options", "nosniff")
-        fields.append("X-Request-Id", id.description)
+        fields.append(Self.contentTypeOptions, "nosniff")
+        fields.append(Self.requestID, id.description)
     }
+
+    // Checked once instead of with every answer.
+    private static let contentTypeOptions: HTTPFieldName = "X-Content-Type-Options"
+    private static let requestID: HTTPFieldName = "X-Request-Id"
 
     static var noContent: HTTPResponse { HTTPResponse(status: .noContent) }
 }

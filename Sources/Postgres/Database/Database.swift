@@ -51,6 +51,14 @@ package final class Database: @unchecked Sendable {
     /// Whether a connection for reads may lead to a replica, which can be behind.
     package var mayReadReplica: Bool { configuration.isReadOnly && connector.target.allowsReplica }
 
+    /// What its connections do at this moment.
+    package var load: DatabaseLoad {
+        assertOnLoop()
+        return DatabaseLoad(
+            readers: readers.count, exclusive: exclusiveCount, idle: idle.count,
+            waiting: waiters.count + waitingReads.count)
+    }
+
     var deadline: ContinuousClock.Instant { .now + configuration.queryDeadline }
 
     func assertOnLoop() {

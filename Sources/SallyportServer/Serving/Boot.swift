@@ -21,6 +21,7 @@ struct Boot: Sendable {
     let clock: any WallClock
     let throttle: any SessionThrottle
     let logger: Logger
+    let measures: ProcessMetrics
     /// Set when the process begins to drain.
     let stopping: Locked<Bool>
     private let random = SystemRandom()
@@ -28,7 +29,7 @@ struct Boot: Sendable {
     init(
         settings: Settings, issuer: Issuer, kind: DeploymentKind, loops: Loops, keyring: PostgresKeyring,
         sealing: KeyEncryptionKeys, clock: any WallClock, throttle: any SessionThrottle, logger: Logger,
-        stopping: Locked<Bool>
+        measures: ProcessMetrics, stopping: Locked<Bool>
     ) {
         self.settings = settings
         self.issuer = issuer
@@ -39,6 +40,7 @@ struct Boot: Sendable {
         self.clock = clock
         self.throttle = throttle
         self.logger = logger
+        self.measures = measures
         self.stopping = stopping
     }
 
@@ -141,8 +143,8 @@ struct Boot: Sendable {
         let gate = AccessGate(policy: policy, store: store, keys: keyring, clock: clock, throttle: throttle)
         return APIServices(
             tokens: TokenService(
-                policy: policy, store: store, identities: store, keys: keyring, signer: BatchSigner(logger: logger),
-                sealing: sealing,
+                policy: policy, store: store, identities: store, keys: keyring,
+                signer: BatchSigner(logger: logger, mints: measures.mints), sealing: sealing,
                 sessionTokens: sessionTokens, lookup: settings.tokenLookup, clock: clock, random: random,
                 throttle: throttle),
             devices: DeviceService(store: store, sessions: store, gate: gate, clock: clock),
@@ -156,7 +158,8 @@ struct Boot: Sendable {
             resourceServers: settings.callers, keys: keyring,
             readiness: readiness,
             policy: policy, clock: clock, random: random, logger: logger,
-            version: ServerVersion(version: Version.text))
+            version: ServerVersion(version: Version.text), metrics: measures.metrics,
+            gauges: { [measures] in measures.gauges() }, accessLogEvery: settings.accessLogEvery)
     }
 
     private func following() -> KeyFollowing {

@@ -22,6 +22,9 @@ enum Limits {
     /// Added to the time between the two reads: clocks of the loop and of the wall are not one.
     static let identityConfirmationMargin = Duration.milliseconds(50)
 
+    /// How often each loop is asked how late it is and what its databases do.
+    static let loopSampling = Duration.seconds(1)
+
     /// Lines of `sessions list`: what a terminal still shows, and a bounded read.
     static let sessionsListedMax = 1_000
 

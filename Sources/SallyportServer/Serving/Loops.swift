@@ -10,7 +10,7 @@ struct Loops: Sendable {
     let all: [EventLoop]
     let databases: LoopDatabases
     let first: LoopDatabases.Pair
-    private let pairs: [LoopDatabases.Pair]
+    let pairs: [LoopDatabases.Pair]
 
     init(
         count: Int, database: Secret<String>, identity: Secret<String>, logger: Logger

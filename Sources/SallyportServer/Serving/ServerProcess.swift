@@ -113,9 +113,11 @@ struct ServerProcess {
     /// Listens first, answers "starting", and turns to the product once everything is there.
     private func begin(_ parts: Parts, _ clock: any WallClock, _ logger: Logger) {
         let limiter = RateLimiter(settings.rateLimits, now: monotonicTime)
+        let measures = ProcessMetrics(loops: parts.loops, server: parts.server)
         let boot = Boot(
             settings: settings, issuer: parts.issuer, kind: kind, loops: parts.loops, keyring: parts.keyring,
-            sealing: parts.sealing, clock: clock, throttle: limiter, logger: logger, stopping: parts.stopping)
+            sealing: parts.sealing, clock: clock, throttle: limiter, logger: logger,
+            measures: measures, stopping: parts.stopping)
         let admission = Admission(
             proxies: TrustedProxies(settings.trustedProxies), origins: parts.origins, limiter: limiter)
         let (environment, kind, onReady) = (environment, kind, onReady)
@@ -132,6 +134,7 @@ struct ServerProcess {
                     application.become(api)
                 }
                 started.keys.begin(on: boot.loops.all[0], listeningOn: started.database)
+                measures.begin()
                 started.identities.begin(on: boot.loops.all[0])
                 await onReady(started, address)
                 environment.say(Self.readyLine(address, isSecure: isSecure))

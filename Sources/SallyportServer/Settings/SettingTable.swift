@@ -43,6 +43,9 @@ enum SettingTable {
             "SALLYPORT_LOG_LEVEL", "info", "debug, info, warning or error; none shows secrets", \.logLevel,
             SettingValue.logLevel),
         Setting(
+            "SALLYPORT_ACCESS_LOG_EVERY", "1", "one log line for so many requests that went well; refusals have theirs",
+            \.accessLogEvery, SettingValue.accessLogEvery),
+        Setting(
             "SALLYPORT_RESOURCE_SERVERS", isSecret: true,
             "who may introspect and read revocations: id:sha256-hex-of-secret, a list", \.resourceServers,
             SettingValue.resourceServers),

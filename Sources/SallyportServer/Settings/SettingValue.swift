@@ -57,6 +57,13 @@ enum SettingValue {
         return count
     }
 
+    static func accessLogEvery(_ text: String) throws(SettingFault) -> Int {
+        guard let count = Int(text), (1...1_000_000).contains(count) else {
+            throw SettingFault("a number between 1 and 1000000")
+        }
+        return count
+    }
+
     static func keyBits(_ text: String) throws(SettingFault) -> Int {
         guard let bits = Int(text), [2_048, 3_072, 4_096].contains(bits) else {
             throw SettingFault("2048, 3072 or 4096")

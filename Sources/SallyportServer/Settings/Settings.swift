@@ -22,6 +22,7 @@ package struct Settings: Sendable {
     var trustedOrigins: [String] = []
     var rateLimits = RateLimits(address: nil, session: nil)
     var logLevel = Logger.Level.info
+    var accessLogEvery = 1
 
     var audiences: [String]?
     var scopes = ScopeSet([])
