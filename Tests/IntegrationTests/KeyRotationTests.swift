@@ -15,8 +15,7 @@ struct KeyRotationTests {
         let run = try RotationRun(Self.settings)
         try run.underLoad {
             let old = try run.signingKID()
-            try run.must("rotate")
-            let new = try #require(try run.kids().last)
+            let new = try run.rotate(behind: old)
             #expect(try run.kids() == [old, new] && new != old)
             #expect(try run.refused("promote").contains("not published long enough"))
             for _ in 0..<9 { try run.pass(minutes: 1) }
@@ -49,8 +48,7 @@ struct KeyRotationTests {
         try run.underLoad {
             let old = try run.signingKID()
             try run.pass(minutes: 1)
-            try run.must("rotate")
-            let new = try #require(try run.kids().last)
+            let new = try run.rotate(behind: old)
             try run.must("promote", new, "--emergency")
             try run.settle { $0 == [new, old] }
             try run.pass(minutes: 1)
@@ -260,7 +258,13 @@ struct RotationRun {
     func must(_ arguments: String...) throws {
         let command = try site.run(["keys"] + arguments)
         #expect(command.status == 0, "\(arguments): \(command.errorText)")
-        try settle { _ in true }
+    }
+
+    /// The key that both servers publish behind the one that signs.
+    func rotate(behind old: String) throws -> String {
+        try must("rotate")
+        try settle { $0.count == 2 && $0.first == old }
+        return try #require(try kids().last)
     }
 
     /// What a command says that is refused.

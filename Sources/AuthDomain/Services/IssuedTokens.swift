@@ -70,7 +70,7 @@ package struct IssuedTokens: Sendable {
     /// Without a key: whoever presents it with the key of its rotation has the successor already.
     private func canRefresh(_ presented: SignedRefresh, _ session: DeviceSession) -> Bool {
         let decision = RefreshDecision.decide(
-            presented: presented.generation, tokenExpiresAt: presented.expiresAt, keyHash: nil,
+            presented: presented.generation, tokenExpiresAt: presented.end(by: session.current), keyHash: nil,
             state: session.rotation, windows: policy.windows, at: clock.now())
         return switch decision {
         case .rotate, .replay: true
@@ -81,7 +81,8 @@ package struct IssuedTokens: Sendable {
     private func claims(_ presented: SignedRefresh, _ session: DeviceSession) -> JSONObject {
         [
             "iss": .string(policy.issuer), "sub": .string(session.userID), "aud": .string(policy.tokenEndpoint),
-            "exp": .integer(presented.expiresAt.secondsSinceEpoch), "client_id": .string(session.clientID),
+            "exp": .integer(presented.end(by: session.current).secondsSinceEpoch),
+            "client_id": .string(session.clientID),
             "scope": .string(session.scopes.description), "sid": .string(session.id.description),
             "device_id": .string(session.deviceID.description),
         ]
@@ -114,7 +115,7 @@ package struct IssuedTokens: Sendable {
     }
 
     private func signed(_ jws: UnverifiedJWS) async throws(AuthFailure) -> SignedRefresh? {
-        var keyring = try await available { () async throws(Unavailability) in try keys.required() }
+        var keyring = try await available { () async throws(Unavailability) in try await keys.current() }
         for isFirst in [true, false] {
             do throws(JOSEError) {
                 return try SignedRefresh(jws, keyring: keyring, policy: policy, at: clock.now())
