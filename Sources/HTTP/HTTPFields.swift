@@ -75,14 +75,19 @@ package struct HTTPFields: Sendable {
         let nameStart = bytes.count
         bytes.append(contentsOf: name.raw.utf8)
         let valueStart = bytes.count
-        for byte in trimmed(value) {
+        let content = trimmed(value)
+        if content.contains(where: isControl) {
             // RFC 9110 §5.5: CR, LF and NUL are invalid and dangerous in a value → they are never sent.
-            if isControl(byte) {
+            for byte in content {
+                guard isControl(byte) else {
+                    bytes.append(byte)
+                    continue
+                }
                 bytes.append(UInt8(ascii: "%"))
                 bytes.append(contentsOf: Hex.encode(CollectionOfOne(byte)).uppercased().utf8)
-            } else {
-                bytes.append(byte)
             }
+        } else {
+            bytes.append(contentsOf: content)
         }
         entries.append(Entry(name: nameStart..<valueStart, value: valueStart..<bytes.count))
     }
@@ -110,12 +115,12 @@ package struct HTTPFields: Sendable {
     func isNamed(_ entry: Entry, _ name: String) -> Bool {
         let range = entry.name
         guard range.count == name.utf8.count else { return false }
-        var index = range.lowerBound
-        for byte in name.utf8 {
-            guard lowercased(bytes[index]) == lowercased(byte) else { return false }
-            index += 1
+        return bytes.withUnsafeBufferPointer { bytes in
+            // Strings of ours are contiguous: no walk over their storage byte by byte.
+            name.utf8.withContiguousStorageIfAvailable { name in
+                name.indices.allSatisfy { lowercased(bytes[range.lowerBound + $0]) == lowercased(name[$0]) }
+            } ?? areEqualIgnoringCase(bytes[range], name.utf8)
         }
-        return true
     }
 
     private func text(_ range: Range<Int>) -> String {

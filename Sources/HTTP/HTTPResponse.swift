@@ -36,6 +36,12 @@ package struct HTTPResponse: Sendable {
     }
 
     /// The field as a client gets it, from `fields` or from the prepared part.
+    package func hasField(_ name: String) -> Bool {
+        if fields.contains(name) { return true }
+        guard case .prepared(let prepared) = body else { return false }
+        return prepared.fields.contains(name)
+    }
+
     package func field(_ name: String) -> String? {
         if let value = fields[name] { return value }
         guard case .prepared(let prepared) = body else { return nil }

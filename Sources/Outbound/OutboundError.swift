@@ -5,6 +5,8 @@ package enum OutboundError: Error, Equatable, Sendable, CustomStringConvertible 
     case timedOut
     /// The certificate is expired, for another name, or of an authority that this machine does not know.
     case certificateRefused
+    /// There is no list of certificate authorities to verify by.
+    case authoritiesMissing
     case tlsFailed
     case tooLarge
     case failed(code: Int32)
@@ -14,6 +16,8 @@ package enum OutboundError: Error, Equatable, Sendable, CustomStringConvertible 
         case .nameUnknown: "the host name is not known to the resolver of this machine"
         case .unreachable: "nothing accepts connections there"
         case .timedOut: "no answer within the time limit"
+        case .authoritiesMissing:
+            "this machine has no list of certificate authorities; Debian's package ca-certificates brings it"
         case .certificateRefused:
             "the certificate is expired, for another name, or of an authority that this machine does not know"
         case .tlsFailed: "TLS could not be agreed on"

@@ -65,6 +65,7 @@ final class Transfer {
         case CURLE_COULDNT_CONNECT: return .unreachable
         case CURLE_OPERATION_TIMEDOUT: return .timedOut
         case CURLE_PEER_FAILED_VERIFICATION: return .certificateRefused
+        case CURLE_SSL_CACERT_BADFILE: return .authoritiesMissing
         case CURLE_SSL_CONNECT_ERROR: return .tlsFailed
         default: return .failed(code: code)
         }

@@ -1,7 +1,9 @@
 import Glibc
 import Primitives
 
-/// A blocking client socket, as a stranger's program has one. Receiving gives up after two minutes: tests that run beside it may keep it waiting.
+/// A blocking client socket, as a stranger's program has one.
+///
+/// Receiving gives up after ten minutes: all tests run at once, and one may wait for its turn for as long as the others need.
 final class BlockingClient {
     private let descriptor: Int32
     /// The server has closed its side, or reset the connection.
@@ -13,7 +15,7 @@ final class BlockingClient {
         var one: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
         if var receiveBufferBytes { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBufferBytes, 4) }
-        limitReceiving(milliseconds: 120_000)
+        limitReceiving(milliseconds: 600_000)
         let isConnected = withLoopback(port) { Glibc.connect(descriptor, $0, $1) == 0 }
         if !isConnected { hasEnded = true }
     }

@@ -44,11 +44,11 @@ struct CaseRunner {
                 }
                 // A deadline that each byte moves on would still be ahead.
                 if !client.hasEnded { problems.append("open after the drip") }
-                client.limitReceiving(milliseconds: 120_000)
+                client.limitReceiving(milliseconds: 600_000)
             case .waitForClose(let milliseconds):
                 client.limitReceiving(milliseconds: milliseconds)
                 client.receiveToEnd()
-                client.limitReceiving(milliseconds: 120_000)
+                client.limitReceiving(milliseconds: 600_000)
             }
         }
     }

@@ -100,7 +100,7 @@ struct RestTests {
                     return WireResponse.parse(client.received, firstIsHead: false).first?.status == 503
                 }
                 let others = clients.filter { client in !refused.contains { $0 === client } }
-                for client in others { client.limitReceiving(milliseconds: 120_000) }
+                for client in others { client.limitReceiving(milliseconds: 600_000) }
                 for client in others { client.send("a") }
                 return (refused.count, others.map { $0.receive(1)?.first?.status }, small)
             }

@@ -6,10 +6,11 @@
 build_packages=(libssl-dev libpq-dev libcurl4-openssl-dev pkg-config)
 # What the tests and `sallyport dev` run.
 server_package=postgresql-15
-# What the tests put in front of the server. Another flavour of nginx will do as well, and is not to be replaced.
-test_packages=(nginx-light)
+# What the tests drive the server with, and put in front of it. Another flavour of nginx will do as well, and is not to be
+# replaced.
 # shellcheck disable=SC2034 # used by the scripts that source this file
-if [ -x /usr/sbin/nginx ]; then test_packages=(); fi
+test_packages=(ca-certificates curl openssl python3)
+[ -x /usr/sbin/nginx ] || test_packages+=(nginx-light)
 
 say() { printf '==> %s\n' "$*" >&2; }
 

@@ -35,7 +35,7 @@ package struct CrossOriginPolicy: Sendable {
         switch PathArea(request.target.pathBytes) {
         case .operations: return
         case .published:
-            if response.field("access-control-allow-origin") == nil {
+            if !response.hasField("access-control-allow-origin") {
                 response.fields.append("Access-Control-Allow-Origin", "*")
             }
         case .auth:

@@ -11,7 +11,7 @@ extension HTTPResponse {
 
     /// What every answer of ours carries.
     mutating func complete(_ id: RequestID) {
-        if field("cache-control") == nil { fields.append("Cache-Control", "no-store") }
+        if !hasField("cache-control") { fields.append("Cache-Control", "no-store") }
         fields.append(Self.contentTypeOptions, "nosniff")
         fields.append(Self.requestID, id.description)
     }

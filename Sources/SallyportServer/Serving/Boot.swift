@@ -157,7 +157,7 @@ struct Boot: Sendable {
                 isStopping: { [stopping] in stopping.withLock { $0 } }),
             resourceServers: settings.callers, keys: keyring,
             readiness: readiness,
-            policy: policy, clock: clock, random: random, logger: logger,
+            policy: policy, clock: clock, random: BlockRandom(), logger: logger,
             version: ServerVersion(version: Version.text), metrics: measures.metrics,
             gauges: { [measures] in measures.gauges() }, accessLogEvery: settings.accessLogEvery)
     }

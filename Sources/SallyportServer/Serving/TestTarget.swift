@@ -22,9 +22,11 @@ struct TestTarget: HTTPApplication {
         marked(api.refuse(refusal))
     }
 
+    private static let mark: HTTPFieldName = "X-Sallyport-Test-Target"
+
     private func marked(_ response: HTTPResponse) -> HTTPResponse {
         var response = response
-        response.fields.append("X-Sallyport-Test-Target", "true")
+        response.fields.append(Self.mark, "true")
         return response
     }
 
