@@ -106,19 +106,91 @@ struct RevocationStoreTests {
         }
     }
 
+    private static let fill = Statement(
+        "test_fill",
+        """
+        INSERT INTO sallyport.revocations (sid, reason, revoked_at)
+        SELECT 'sid-' || n, 'signed_out', $1 FROM generate_series(1, $2) n
+        """, [.timestamp, .int64])
+    private static let count = Statement(
+        "test_count", "SELECT count(*) AS rows FROM sallyport.revocations WHERE revoked_at < $1", [.timestamp])
+
+    @Test("whatever ends, a session of a device or without one or a token alone, takes entries that are past with it")
+    func cleared() async throws {
+        try await with { it, feed in
+            let main = feed.databases.current.main
+            let past = it.start - .days(700)
+            @Sendable func isCleared(_ end: () async throws -> Void) async throws -> Bool {
+                _ = try await main.write(Self.fill, [.timestamp(past), .int64(20)])
+                try await end()
+                return try await main.read(Self.count, [.timestamp(past + .days(1))]).first?.int64("rows") == 0
+            }
+            let one = try await it.signedIn()
+            let two = try await it.signedIn(installation: "installation-0002")
+            #expect(
+                try await isCleared {
+                    try await it.store.revokeAccessToken(
+                        RevokedAccessToken(
+                            tokenID: "jti-1", userID: one.user, deviceID: nil, expiresAt: it.start + .minutes(7),
+                            revokedAt: it.start))
+                })
+            #expect(
+                try await isCleared {
+                    try await it.store.endIdentitySession(
+                        accessSID: two.seen.accessSID, reason: .signedOut, at: it.start)
+                })
+            #expect(
+                try await isCleared {
+                    _ = try await it.store.endSession(one.session, reason: .signedOut, ifGeneration: nil, at: it.start)
+                })
+            #expect(try await Self.read(feed, at: it.start).revocations.count == 3)
+        }
+    }
+
+    @Test("a hook whose clock is far ahead takes nothing that a reader asks for")
+    func clearedByClocks() async throws {
+        try await with { it, feed in
+            let main = feed.databases.current.main
+            let clock = Statement("test_clock", "SELECT statement_timestamp() AS now")
+            let live = try #require(try await main.read(clock).first?.timestamp("now"))
+            _ = try await main.write(Self.fill, [.timestamp(live), .int64(3)])
+            let one = try await it.signedIn()
+            let ahead = live + .days(3_650)
+            _ = try await it.store.endSession(one.session, reason: .signedOut, ifGeneration: nil, at: ahead)
+            #expect(try await Self.read(feed, at: live).revocations.count == 4)
+        }
+    }
+
+    @Test("an end of thousands of sessions at once is in time, however much is past")
+    func manyAtOnce() async throws {
+        try await with { it, feed in
+            let main = feed.databases.current.main
+            let one = try await it.signedIn()
+            let more = Statement(
+                "test_more",
+                """
+                INSERT INTO sallyport.device_sessions (id, user_id, device_id, identity_session_id, client_id, scope,
+                    auth_time, amr, created_at, expires_at, sealed_secret, generation, refresh_kid, issued_at,
+                    token_expires_at, rotated_at)
+                SELECT gen_random_uuid(), user_id, device_id, identity_session_id, client_id, scope, auth_time, amr,
+                    created_at, expires_at, sealed_secret, generation, refresh_kid, issued_at, token_expires_at,
+                    rotated_at
+                FROM sallyport.device_sessions, generate_series(1, $1)
+                """, [.int64])
+            _ = try await main.write(more, [.int64(6_000)])
+            _ = try await main.write(Self.fill, [.timestamp(it.start - .days(700)), .int64(30_000)])
+            try await it.store.endAllSessions(of: one.user, reason: .sessionRevoked, at: it.start)
+            #expect(try await Self.read(feed, at: it.start).revocations.count == 6_002)
+        }
+    }
+
     @Test("a full page is followed by the rest of the same read")
     func pages() async throws {
         try await with { it, feed in
             let count = AuthDomain.Limits.revocationsPerPage + 7
-            let insert = Statement(
-                "test_fill",
-                """
-                INSERT INTO sallyport.revocations (sid, reason, revoked_at)
-                SELECT 'sid-' || n, 'signed_out', $1 FROM generate_series(1, $2) n
-                """, [.timestamp, .int64])
             let start = try await Self.read(feed, at: it.start)
             _ = try await feed.databases.current.main.write(
-                insert, [.timestamp(it.start), .int64(Int64(count))])
+                Self.fill, [.timestamp(it.start), .int64(Int64(count))])
             for since in [start.cursor, nil] {
                 var (cursor, seen) = (since, [Revocation.Subject]())
                 for size in [AuthDomain.Limits.revocationsPerPage, 7, 0] {

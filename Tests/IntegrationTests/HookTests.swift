@@ -67,12 +67,12 @@ struct HookTests {
                 has_function_privilege('public', p.oid, 'EXECUTE')
             FROM pg_proc p WHERE p.pronamespace = 'sallyport'::regnamespace AND p.proname <> 'custom_claims' ORDER BY 1
             """)
-        // A trigger's function runs with the rights of whoever fires it.
-        #expect(
-            settings
-                == [("end_sessions", "t"), ("note_revocation", "f"), ("revoke_device", "t")].map {
-                    [$0.0, $0.1, "search_path=pg_catalog, pg_temp", "t", "f"]
-                })
+        // A trigger's function runs with the rights of whoever fires it, but for the one that clears.
+        let functions = [
+            ("clear_revocations", "f"), ("clear_revocations_after_end", "t"), ("end_sessions", "t"),
+            ("note_revocation", "f"), ("revoke_device", "t"),
+        ]
+        #expect(settings == functions.map { [$0.0, $0.1, "search_path=pg_catalog, pg_temp", "t", "f"] })
         // An operator and a table that would win, were they looked for in the caller's schemas.
         let ended = try site.database.sql(
             """
