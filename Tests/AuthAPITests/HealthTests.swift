@@ -11,6 +11,21 @@ import Testing
 struct HealthTests {
     private let world = World()
 
+    @Test("however many ask for readiness at once, few look: health is not limited, and a look costs the database")
+    func readinessOfMany() async throws {
+        let world = World()
+        world.readiness.duration.withLock { $0 = .milliseconds(300) }
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<100 { group.addTask { try await world.send("GET", "/readyz").status } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 200, count: 100))
+        #expect(world.readiness.looks.withLock { $0 } <= 10)
+        // Nobody is told what was seen before they asked.
+        world.readiness.current.withLock { $0 = [ReadinessCheck("database", fault: "unreachable")] }
+        #expect(try await world.send("GET", "/readyz").status == 503)
+    }
+
     @Test("/livez answers whatever is down")
     func live() async throws {
         world.faults.failAlways(.dependency)

@@ -180,7 +180,16 @@ extension World {
 final class StaticReadiness: ReadinessSource {
     let current = Locked<[ReadinessCheck]>([ReadinessCheck("database"), ReadinessCheck("signing_key")])
 
-    func checks() async -> [ReadinessCheck] { current.withLock { $0 } }
+    /// How often somebody looked, and how long each look takes.
+    let looks = Locked(0)
+    let duration = Locked(Duration.zero)
+
+    func checks() async -> [ReadinessCheck] {
+        looks.withLock { $0 += 1 }
+        let duration = duration.withLock { $0 }
+        if duration > .zero { try? await Task.sleep(for: duration) }
+        return current.withLock { $0 }
+    }
 }
 
 /// The log's lines, as a reader of the log gets them.

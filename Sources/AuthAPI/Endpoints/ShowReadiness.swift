@@ -7,7 +7,11 @@ import Telemetry
 struct ShowReadiness: Sendable {
     static let path = "/readyz"
 
-    let readiness: any ReadinessSource
+    private let readiness: SharedReadiness
+
+    init(readiness: any ReadinessSource) {
+        self.readiness = SharedReadiness(readiness)
+    }
 
     var route: Route {
         Route(
