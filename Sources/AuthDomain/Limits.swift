@@ -31,6 +31,10 @@ package enum Limits {
     /// Between two looks of a reader that waits for revocations.
     static let revocationPause = Duration.seconds(1)
 
+    /// Readers of one process that wait for revocations: a quarter of the requests that one event loop takes. Each asks
+    /// the database once a second.
+    static let revocationReadersMax = 256
+
     /// Entries of one answer of the revocation feed: about 1.5 MB of JSON.
     package static let revocationsPerPage = 10_000
 
