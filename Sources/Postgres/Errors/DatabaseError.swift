@@ -34,10 +34,29 @@ package enum Unavailability: String, Sendable, CaseIterable {
     case closed
 }
 
+extension Unavailability: CustomStringConvertible {
+    /// The word, and what an operator may look at.
+    package var description: String {
+        let advice =
+            switch self {
+            case .dependency: "no server answers at its address, or the connection was cut"
+            case .starting: "it is starting up or shutting down"
+            case .busy: "it is too slow, or locked by somebody"
+            case .contention: "others wrote at the same moment; try again"
+            case .exhausted: "it has no connection, disk or memory left"
+            case .misconfigured: "wrong role, password or database, a right that is missing, or a pending migration"
+            case .readOnly: "none of its hosts takes writes"
+            case .outcomeUnknown: "the connection was lost while it wrote; look whether it has"
+            case .closed: "the connections were closed"
+            }
+        return "\(rawValue) (\(advice))"
+    }
+}
+
 extension DatabaseError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .unavailable(let reason): "database unavailable: \(reason.rawValue)"
+        case .unavailable(let reason): "database unavailable: \(reason)"
         case .conflict(let constraint): "conflict on \(constraint)"
         case .missingReference(let constraint): "missing reference for \(constraint)"
         case .checkFailed(let constraint): "check failed: \(constraint)"

@@ -10,7 +10,7 @@ enum CommandKeyring {
     enum Problem: Error, Equatable {
         case noKEK
         case badKEK
-        case unreachable(String)
+        case unreachable(DatabaseError)
         case notOpened
         case none
 
@@ -18,7 +18,7 @@ enum CommandKeyring {
             switch self {
             case .noKEK: "SALLYPORT_KEK is not set, without which no key in the database can be read."
             case .badKEK: "SALLYPORT_KEK names a key twice."
-            case .unreachable(let reason): "the database cannot be read: \(reason)."
+            case .unreachable(let error): "\(error)."
             case .notOpened: "a key in the database does not open: SALLYPORT_KEK is not the one that sealed it."
             case .none: "the database has no keys yet: the first start of `serve` makes them."
             }
@@ -39,12 +39,13 @@ enum CommandKeyring {
                     switch error {
                     case .starting: return .failure(.none)
                     case .misconfigured: return .failure(.notOpened)
-                    case .busy, .dependency, .stopping: return .failure(.unreachable(error.rawValue))
+                    case .busy: return .failure(.unreachable(.unavailable(.busy)))
+                    case .dependency, .stopping: return .failure(.unreachable(.unavailable(.dependency)))
                     }
                 }
             }
         } catch {
-            return .failure(.unreachable(error.description))
+            return .failure(.unreachable(error))
         }
     }
 }
