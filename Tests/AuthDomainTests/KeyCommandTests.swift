@@ -62,7 +62,7 @@ struct KeyCommandTests {
             expectRefusal(.isAlready("now", .current), of: promote("now"))
             expectRefusal(.isAlready("old", .retired), of: promote("old"))
             expectRefusal(.isAlready("lost", .compromised), of: promote("lost"))
-            expectRefusal(.nothingWaits, of: promote(nil, .refresh))
+            expectRefusal(.nothingWaits(.refresh), of: promote(nil, .refresh))
         }
     }
 
@@ -79,12 +79,21 @@ struct KeyCommandTests {
     @Test("retire never takes the key that signs, and refuses what is gone or unknown")
     func retireRefusals() {
         for isEmergency in [false, true] {
-            for kid in ["now", "refresh", "verdict"] {
-                expectRefusal(.signs(kid), of: .retire(kid: kid, isEmergency: isEmergency))
+            for (kid, purpose) in [("now", KeyPurpose.access), ("refresh", .refresh), ("verdict", .verdict)] {
+                expectRefusal(.signs(kid, purpose), of: .retire(kid: kid, isEmergency: isEmergency))
             }
             expectRefusal(.isAlready("removed", .removed), of: .retire(kid: "removed", isEmergency: isEmergency))
             expectRefusal(.unknown("nobody"), of: .retire(kid: "nobody", isEmergency: isEmergency))
         }
+    }
+
+    @Test("a refusal names the command that helps for this kind of key")
+    func advice() {
+        let lines = KeyPurpose.allCases.map { KeyRefusal.signs("now", $0).description }
+        #expect(zip(KeyPurpose.allCases, lines).allSatisfy { $1.contains("keys rotate --refresh") == ($0 == .refresh) })
+        #expect(KeyRefusal.signs("now", .access).description.contains("`sallyport keys rotate`"))
+        #expect(!KeyRefusal.signs("now", .verdict).description.contains("keys rotate"))
+        #expect(KeyRefusal.nothingWaits(.refresh).description.contains("`sallyport keys rotate --refresh`"))
     }
 
     @Test("compromise of the signing key lets the next one take over whatever its lead, or makes another")

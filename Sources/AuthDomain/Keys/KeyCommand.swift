@@ -40,7 +40,7 @@ package enum KeyCommand: Equatable, Sendable {
         _ kid: String?, _ purpose: KeyPurpose, _ records: [KeyRecord]
     ) throws(KeyRefusal) -> KeyRecord {
         guard let kid else {
-            guard let next = records.next(of: purpose) else { throw .nothingWaits }
+            guard let next = records.next(of: purpose) else { throw .nothingWaits(purpose) }
             return next
         }
         let record = try named(kid, records)
@@ -58,7 +58,7 @@ package enum KeyCommand: Equatable, Sendable {
                 throw .tokensLive(record.kid, until: record.lastTokenEndsAt)
             }
             return [.remove(record.kid)]
-        case .current: throw .signs(record.kid)
+        case .current: throw .signs(record.kid, record.purpose)
         case .removed, .compromised: throw .isAlready(record.kid, record.state)
         }
     }
@@ -84,9 +84,9 @@ extension [KeyRecord] {
 package enum KeyRefusal: Error, Equatable, Sendable, CustomStringConvertible {
     case unknown(String)
     case waiting(String, signsAt: Timestamp)
-    case nothingWaits
+    case nothingWaits(KeyPurpose)
     case leadNotOver(String, signsAt: Timestamp)
-    case signs(String)
+    case signs(String, KeyPurpose)
     case tokensLive(String, until: Timestamp)
     case isAlready(String, KeyState)
 
@@ -94,15 +94,21 @@ package enum KeyRefusal: Error, Equatable, Sendable, CustomStringConvertible {
         switch self {
         case .unknown(let kid): "there is no key \(kid)"
         case .waiting(let kid, let signsAt): "\(kid) is waiting already and signs from \(signsAt.rfc3339)"
-        case .nothingWaits: "no next key is waiting: `sallyport keys rotate` publishes one"
+        case .nothingWaits(let purpose): "no next key is waiting: `\(Self.rotation(purpose))` makes one"
         case .leadNotOver(let kid, let signsAt):
             "\(kid) is not published long enough: it signs from \(signsAt.rfc3339). With --emergency it signs now, and "
-                + "verifiers refuse its tokens until they fetch the key set anew"
-        case .signs(let kid):
-            "\(kid) signs: `sallyport keys rotate` brings a successor, `sallyport keys compromise` removes it at once"
+                + "whoever has not read it yet refuses its tokens until then"
+        case .signs(let kid, .verdict):
+            "\(kid) signs the proofs and has no schedule: `sallyport keys compromise` replaces it, at the cost of proofs"
+        case .signs(let kid, let purpose):
+            "\(kid) signs: `\(Self.rotation(purpose))` brings a successor, `sallyport keys compromise` removes it at once"
         case .tokensLive(let kid, let until):
             "tokens of \(kid) may live until \(until.rfc3339). With --emergency it is removed now, and they are refused"
         case .isAlready(let kid, let state): "\(kid) is \(state.rawValue) already"
         }
+    }
+
+    private static func rotation(_ purpose: KeyPurpose) -> String {
+        "sallyport keys rotate" + (purpose == .refresh ? " --refresh" : "")
     }
 }

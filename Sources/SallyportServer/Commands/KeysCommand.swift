@@ -74,9 +74,13 @@ struct KeysCommand {
             guard let made = records.last(where: { $0.purpose == purpose && $0.state == state }) else {
                 return "a key was made and has changed since: `sallyport keys list`"
             }
-            return state == .next
-                ? "\(made.kid) is published and signs from \(schedule.signsAt(made).rfc3339)"
-                : "\(made.kid) is new and signs from now on: verifiers know it once they fetch the key set"
+            return switch (state, purpose) {
+            case (.next, .access): "\(made.kid) is published and signs from \(schedule.signsAt(made).rfc3339)"
+            case (.next, _): "\(made.kid) is made and signs from \(schedule.signsAt(made).rfc3339)"
+            case (_, .access): "\(made.kid) is new and signs from now on: verifiers know it once they fetch the key set"
+            case (_, .refresh): "\(made.kid) is new and signs from now on"
+            case (_, .verdict): "\(made.kid) is new and signs from now on: apps know it with their next token answer"
+            }
         case .promote(let kid): return "\(kid) signs from now on"
         case .remove(let kid): return "\(kid) is removed"
         case .compromise(let kid): return "\(kid) is removed as compromised"
