@@ -157,11 +157,23 @@ struct ArgumentsTests {
         _ = noValue.takeCommand()
         let error = #expect(throws: Arguments.Misuse.self) { try noValue.takeOption("--config") }
         #expect(error?.description == "--config needs a value")
+        var eaten = Arguments(["end", "--user", "--config", "/a"])
+        #expect(throws: Arguments.Misuse.self) { try eaten.takeOption("--user") }
+        var noID = Arguments(["abc"])
+        let malformed = #expect(throws: Arguments.Misuse.self) { try noID.takeID("an id") }
+        #expect(malformed?.description == "expected: an id")
         let unknown = #expect(throws: Arguments.Misuse.self) { try Arguments(["--verbose"]).end() }
         #expect(unknown?.description == "unknown argument --verbose")
         var none = Arguments([])
         let command = none.takeCommand()
         #expect(command == nil)
+    }
+
+    @Test("a mistake is followed by the lines of its command, and help by all", arguments: Command.allCases)
+    func usage(command: Command) {
+        let lines = command.usage.split(separator: "\n").filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
+        let names = Set(lines.compactMap { $0.split(separator: " ").first.map(String.init) })
+        #expect(command == .help ? names == Set(Command.allCases.map(\.rawValue)) : names == [command.rawValue])
     }
 
     @Test(

@@ -16,10 +16,14 @@ package enum Command: String, CaseIterable {
             environment.complain("there is no command \(name)\n\(usage)")
             return 2
         }
+        if arguments.takeFlag("--help") || arguments.takeFlag("-h") {
+            environment.say(command.usage)
+            return 0
+        }
         do throws(Arguments.Misuse) {
             return try command.run(&arguments, environment)
         } catch {
-            environment.complain("\(error)\n\(usage)")
+            environment.complain("\(error)\n\(command.usage)")
             return 2
         }
     }
@@ -70,7 +74,10 @@ package enum Command: String, CaseIterable {
             environment.say("sallyport \(Version.text)")
             return 0
         case .help:
-            environment.say(Self.usage)
+            let word = arguments.takeOptionalWord() ?? rawValue
+            try arguments.end()
+            guard let command = Command(rawValue: word) else { throw .unknown(word) }
+            environment.say(command.usage)
             return 0
         }
     }
@@ -84,9 +91,8 @@ package enum Command: String, CaseIterable {
         case ("list", _): return .list(userID: userID)
         case ("end", .some(let userID)): return .endAll(userID: userID)
         case ("end", nil):
-            let text = try arguments.takeWord("a device session's id, or --user ID")
-            guard let id = UUID(text) else { throw .unknown(text) }
-            return .end(id)
+            return .end(
+                try arguments.takeID("a device session's id as `sallyport sessions list` shows it, or --user ID"))
         default: throw .unknown(word)
         }
     }
@@ -97,9 +103,7 @@ package enum Command: String, CaseIterable {
         let word = try arguments.takeWord("list, revoke, wipe, suspend or resume")
         if word == "list" { return .list(userID: try arguments.takeOption("--user")) }
         guard let order = DevicesCommand.Order(rawValue: word) else { throw .unknown(word) }
-        let text = try arguments.takeWord("a device's id")
-        guard let id = UUID(text) else { throw .unknown(text) }
-        return .order(order, id)
+        return .order(order, try arguments.takeID("a device's id as `sallyport devices list` shows it"))
     }
 
     private static func tokenCommand(_ arguments: inout Arguments) throws(Arguments.Misuse) -> TokenCommand {
@@ -135,11 +139,23 @@ package enum Command: String, CaseIterable {
             environment: environment.variables, file: file, readFile: ProcessEnvironment.file)
     }
 
+    /// The lines of this command alone, after the mistake that they follow; all of them for `help`.
+    var usage: String {
+        var lines: [Substring] = []
+        var isOwn = false
+        for line in Self.usage.split(separator: "\n").dropFirst() {
+            if !line.hasPrefix("   ") { isOwn = line.split(separator: " ").first.map { $0 == rawValue } ?? false }
+            if isOwn { lines.append(line) }
+        }
+        return self == .help ? Self.usage : "usage: sallyport COMMAND\n" + lines.joined(separator: "\n")
+    }
+
     static let usage = """
         usage: sallyport COMMAND
-          serve [--config FILE] [--test-target]   serve; settings come from SALLYPORT_* variables or FILE
+          serve [--test-target]                   serve; as a target of integration tests, with a clock to move
           dev                                     a server with a PostgreSQL and a demo session of its own
-          migrate [--status] [--standalone]       bring the database to this version, or say how it stands
+          migrate [--status] [--standalone]       bring the database to this version, or say how it stands;
+                                                  with tables for users too, where no Better Auth application has any
           keys list                               the keys, their states and times
           keys rotate [--refresh]                 publish a next key; it signs by itself when its lead is over
           keys promote [KID] [--refresh] [--emergency]
@@ -159,6 +175,10 @@ package enum Command: String, CaseIterable {
                                                   what is wrong with the deployment, and whether PowerSync takes its tokens
           config [--template]                     the settings in force, without secrets, or a file to start from
           version                                 the version
+          help [COMMAND]                          all of this, or one command
+
+        Settings are SALLYPORT_* variables. Every command that reads any takes --config FILE too: lines NAME=value, of
+        which a variable of the same name takes the place.
         """
 }
 
@@ -197,6 +217,12 @@ struct Arguments {
         return first
     }
 
+    /// The next argument, a UUID.
+    mutating func takeID(_ expected: String) throws(Misuse) -> UUID {
+        guard let id = UUID(try takeWord(expected)) else { throw .missing(expected) }
+        return id
+    }
+
     /// The id of a key. One in sixty-four begins with a hyphen, so that its length tells it from an option.
     mutating func takeKID() -> String? {
         guard let first = rest.first, !first.hasPrefix("-") || first.utf8.count == 43 else { return nil }
@@ -218,7 +244,7 @@ struct Arguments {
 
     mutating func takeOption(_ option: String) throws(Misuse) -> String? {
         guard let index = rest.firstIndex(of: option) else { return nil }
-        guard index + 1 < rest.count else { throw .noValue(option) }
+        guard index + 1 < rest.count, !rest[index + 1].hasPrefix("--") else { throw .noValue(option) }
         defer { rest.removeSubrange(index...(index + 1)) }
         return rest[index + 1]
     }

@@ -34,15 +34,18 @@ struct CommandDatabase {
 }
 
 extension ProcessEnvironment {
+    /// The database's address, which no command but `token` and `doctor` can do without.
+    func required(_ url: Secret<String>?) -> Secret<String>? {
+        if url == nil { complain("SALLYPORT_DATABASE_URL: must be set") }
+        return url
+    }
+
     /// Runs a command against a database; what goes wrong is said and makes the exit status 1.
     func using<Value: Sendable>(
         _ url: Secret<String>?, isReadOnly: Bool = false,
         _ body: @escaping @Sendable (Database) async throws(DatabaseError) -> Value
     ) -> Value? {
-        guard let url else {
-            complain("SALLYPORT_DATABASE_URL: must be set")
-            return nil
-        }
+        guard let url = required(url) else { return nil }
         do throws(DatabaseError) {
             return try CommandDatabase(url: url, isReadOnly: isReadOnly).use(body)
         } catch {

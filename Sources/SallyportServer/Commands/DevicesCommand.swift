@@ -30,6 +30,7 @@ struct DevicesCommand {
         }
         guard let entries else { return 1 }
         for entry in entries { environment.say(Self.line(entry)) }
+        if entries.isEmpty { environment.complain("there is none") }
         if entries.count == Limits.devicesListedMax { environment.complain("there are more: name a user") }
         return 0
     }

@@ -1,8 +1,6 @@
 import AuthStore
 import Postgres
 import Primitives
-import Reactor
-import Telemetry
 
 /// `migrate`: applies what is pending, or says how the database stands.
 struct MigrateCommand {
@@ -11,13 +9,11 @@ struct MigrateCommand {
 
     func run(_ reader: SettingsReader, _ environment: ProcessEnvironment) -> Int32 {
         guard let settings = environment.settings(reader, for: .inspecting) else { return 1 }
-        guard let url = settings.databaseURL else {
-            environment.complain("SALLYPORT_DATABASE_URL: must be set")
-            return 1
-        }
+        guard let url = environment.required(settings.databaseURL) else { return 1 }
         do throws(MigrationError) {
             if showsStatus {
-                for status in try MigratedDatabase(url: url).statuses() { environment.say(Self.line(status)) }
+                let statuses = try MigratedDatabase(url: url).statuses(isStandalone: isStandalone)
+                for status in statuses { environment.say(Self.line(status)) }
             } else {
                 let names = try MigratedDatabase(url: url).migrate(isStandalone: isStandalone)
                 for name in names { environment.say("applied \(name)") }
@@ -40,56 +36,43 @@ struct MigrateCommand {
     }
 }
 
-/// A database on a loop of its own, for commands that end when they are done.
+/// The migrations of a database, for a command.
 struct MigratedDatabase {
     let url: Secret<String>
 
     func migrate(isStandalone: Bool) throws(MigrationError) -> [String] {
-        try use { database in
-            await Self.result { () async throws(MigrationError) in
-                let names = try await MigrationRunner(migrations: Migrations.all)
-                    .apply(on: database, clock: SystemClock())
-                guard isStandalone else { return names }
-                return try await names
-                    + MigrationRunner(migrations: Migrations.standalone).apply(on: database, clock: SystemClock())
-            }
+        try use(isStandalone) { runner, database async throws(MigrationError) in
+            try await runner.apply(on: database, clock: SystemClock())
         }
     }
 
-    func statuses() throws(MigrationError) -> [MigrationStatus] {
-        try use { database in
-            await Self.result { () async throws(MigrationError) in
-                try await MigrationRunner(migrations: Migrations.all).status(on: database)
-            }
+    func statuses(isStandalone: Bool = false) throws(MigrationError) -> [MigrationStatus] {
+        try use(isStandalone) { runner, database async throws(MigrationError) in
+            try await runner.status(on: database)
         }
     }
 
-    private func use<Value: Sendable>(
-        _ body: @escaping @Sendable (Database) async -> Result<Value, MigrationError>
-    ) throws(MigrationError) -> Value {
-        guard let loop = try? EventLoop(name: "command") else { throw .unavailable(.unavailable(.exhausted)) }
-        let database: Database
+    /// For the schema, and for the tables of a standalone deployment after it.
+    private func use<Item: Sendable>(
+        _ isStandalone: Bool,
+        _ body: @escaping @Sendable (MigrationRunner, Database) async throws(MigrationError) -> [Item]
+    ) throws(MigrationError) -> [Item] {
+        let result: Result<[Item], MigrationError>
         do throws(DatabaseError) {
-            database = try Database(
-                url: url, loop: loop, configuration: DatabaseConfiguration(applicationName: "sallyport-command"),
-                logger: .disabled)
+            result = try CommandDatabase(url: url).use { database async throws(DatabaseError) in
+                do throws(MigrationError) {
+                    var items = try await body(MigrationRunner(migrations: Migrations.all), database)
+                    if isStandalone {
+                        items += try await body(MigrationRunner(migrations: Migrations.standalone), database)
+                    }
+                    return .success(items)
+                } catch {
+                    return .failure(error)
+                }
+            }
         } catch {
             throw .unavailable(error)
         }
-        loop.start()
-        let result = loop.runBlocking {
-            let result = await body(database)
-            await database.close()
-            return result
-        }
-        loop.stop()
-        loop.join()
         return try result.get()
-    }
-
-    private static func result<Value>(
-        _ body: () async throws(MigrationError) -> Value
-    ) async -> Result<Value, MigrationError> {
-        do throws(MigrationError) { return .success(try await body()) } catch { return .failure(error) }
     }
 }

@@ -22,6 +22,7 @@ struct SessionsCommand {
             }
             guard let entries else { return 1 }
             for entry in entries { environment.say(Self.line(entry)) }
+            if entries.isEmpty { environment.complain("there is none") }
             if entries.count == Limits.sessionsListedMax { environment.complain("there are more: name a user") }
             return 0
         case .end(let id):
