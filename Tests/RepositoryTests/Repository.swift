@@ -7,7 +7,7 @@ enum Repository {
         .deletingLastPathComponent()
 
     /// Made by tools, or private to a developer; the same names stand in `.gitignore`.
-    private static let skipped: Set<String> = [".git", ".sallyport", ".venv", ".swiftpm", ".DS_Store"]
+    private static let skipped: Set<String> = [".git", ".sallyport", ".venv", ".swiftpm", ".DS_Store", "pair.json"]
 
     /// Paths from the root, sorted. Links are not followed.
     static func files(below folder: String = "", where isWanted: (String) -> Bool = { _ in true }) -> [String] {

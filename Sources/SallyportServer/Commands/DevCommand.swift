@@ -54,7 +54,8 @@ struct DevCommand {
         server.endsWithTerminal = true
         let scheme = settings.certificateFile == nil ? "http" : "https"
         server.onReady = { started, address in
-            await DemoSession(environment: environment).announce(started, origin: "\(scheme)://\(address)")
+            let demo = DemoSession(environment: environment, databaseURL: url, folder: folder)
+            await demo.announce(started, origin: "\(scheme)://\(address)")
         }
         return server.run()
     }
@@ -82,11 +83,14 @@ struct DevCommand {
 /// The demo user's session, and the commands that make a pair of it.
 struct DemoSession: Sendable {
     let environment: ProcessEnvironment
+    let databaseURL: String
+    /// Where the key-encryption key lies.
+    let folder: String
 
     func announce(_ started: Started, origin: String) async {
         do throws(DatabaseError) {
             let token = try await make(started)
-            environment.complain(Self.text(token: token, origin: origin))
+            environment.complain(text(token: token, origin: origin))
         } catch {
             environment.complain("the demo session could not be made: \(error)")
         }
@@ -107,13 +111,13 @@ struct DemoSession: Sendable {
         return SessionTokenReader.sign(token, secret: secret)
     }
 
-    private static func text(token: String, origin: String) -> String {
+    private func text(token: String, origin: String) -> String {
         """
 
         Sallyport is at \(origin), with a demo user and a session of seven days. In another terminal:
 
         # 1. The session becomes a token pair on a device:
-        curl -s \(origin)/auth/token \\
+        curl -sw '\\n' \(origin)/auth/token \\
           -d grant_type=urn:ietf:params:oauth:grant-type:token-exchange \\
           -d subject_token_type=urn:sallyport:token-type:session \\
           --data-urlencode 'subject_token=\(token)' \\
@@ -123,12 +127,16 @@ struct DemoSession: Sendable {
         python3 Examples/verify_pair.py pair.json \(origin)
 
         # 3. The pair rotates:
-        curl -s \(origin)/auth/token -d grant_type=refresh_token \\
+        curl -sw '\\n' \(origin)/auth/token -d grant_type=refresh_token \\
           --data-urlencode "refresh_token=$(python3 -c 'import json; print(json.load(open("pair.json"))["refresh_token"])')"
 
         # 4. The user's devices:
-        curl -s \(origin)/auth/devices \\
+        curl -sw '\\n' \(origin)/auth/devices \\
           -H "Authorization: Bearer $(python3 -c 'import json; print(json.load(open("pair.json"))["access_token"])')"
+
+        # 5. The operator's commands, on this database:
+        env SALLYPORT_DATABASE_URL='\(databaseURL)' SALLYPORT_KEK_FILE='\(folder)/kek' \\
+          SALLYPORT_ISSUER=\(origin) .build/release/sallyport doctor
 
         """
     }
