@@ -82,6 +82,7 @@ struct StartTests {
         let server = try site.start()
         #expect(try server.process.wait() == 1)
         #expect(server.process.errorText.contains("identity store: the session table session"))
+        #expect(server.process.errorText.contains("migrate --standalone"))
     }
 
     @Test("settings come from --config and secrets from files; a variable beats the file's line")

@@ -99,8 +99,11 @@ struct Boot: Sendable {
                 logger.warning("the database has a newer migration", [LogField("db.migration", name)])
             }
         } catch {
-            if case .unavailable(let reason) = error { throw .unavailable(reason.description) }
-            throw .failed(.schema(error.description))
+            switch error {
+            case .unavailable(let reason): throw .unavailable(reason.description)
+            case .pending: throw .failed(.schema("\(error); run `sallyport migrate` with this version"))
+            case .changed, .databaseIsNewer, .outOfOrder, .failed: throw .failed(.schema(error.description))
+            }
         }
     }
 
@@ -213,13 +216,15 @@ enum StartFailure: Error, Equatable, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .schema(let what): "\(what); run `sallyport migrate` with this version"
+        case .schema(let what): what
         case .wrongDeployment(let database, let server):
             "the database is marked as \(database) and this is a \(server) server: use a database of its own for each"
         case .noIdentitySecret:
             "SALLYPORT_IDENTITY_SECRETS: must be set to the secret of your Better Auth application, or "
                 + "SALLYPORT_IDENTITY_ALLOW_UNSIGNED to true to take unsigned session tokens"
-        case .identityStore(let what): "identity store: \(what)"
+        case .identityStore(let what):
+            "identity store: \(what). `sallyport identity inspect` says what is there; without a Better Auth application "
+                + "`sallyport migrate --standalone` makes the tables"
         case .setting(let problem): problem.description
         case .address(let what): "SALLYPORT_LISTEN: \(what)"
         }
