@@ -46,7 +46,7 @@ struct DevCommand {
         let own = [
             "SALLYPORT_DATABASE_URL": url, "SALLYPORT_ISSUER": "http://\(listen)", "SALLYPORT_LISTEN": listen,
             "SALLYPORT_KEK": keyEncryptionKey(in: folder),
-        ]
+        ].filter { given[$0.key + "_FILE"] == nil }
         let reader = SettingsReader(
             environment: own.merging(given) { _, given in given }, file: nil, readFile: ProcessEnvironment.file)
         guard let settings = environment.settings(reader, for: .serving) else { return 1 }
