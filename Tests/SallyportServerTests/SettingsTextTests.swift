@@ -29,6 +29,7 @@ struct SettingsTextTests {
         #expect(lines.contains("SALLYPORT_KEK=[redacted]"))
         #expect(lines.contains("SALLYPORT_ACCESS_TTL=5m"))
         #expect(lines.contains("# SALLYPORT_REFRESH_TTL=30d"))
+        #expect(lines.contains("# SALLYPORT_WORKERS: one a core"))
     }
 
     @Test("the template is a file that the reader takes, and says nothing but the defaults")

@@ -1,11 +1,14 @@
 /// Settings as text: what is in force, and the template of a file.
 package enum SettingsText {
-    /// `NAME=value` lines of what was given; secrets are not shown, defaults come as comments.
+    /// `NAME=value` lines of what was given; secrets are not shown, defaults come as comments: `=` before a value, `:`
+    /// before words.
     package static func current(_ reader: SettingsReader) -> String {
         SettingTable.rows.map { setting in
             switch reader.values[setting.name] {
             case .some where setting.isSecret: "\(setting.name)=[redacted]"
             case .some(let value): "\(setting.name)=\(value)"
+            case nil where SettingTable.describedDefaults.contains(setting.name):
+                "# \(setting.name): \(setting.standard ?? "")"
             case nil: "# \(setting.name)=\(setting.standard ?? "")"
             }
         }.joined(separator: "\n") + "\n"
