@@ -22,6 +22,8 @@ def decoded(part):
 def by_pyjwt(token, origin, audience):
     import jwt
 
+    if jwt.get_unverified_header(token).get("typ") != "at+jwt":
+        sys.exit("the token is no access token")
     key = jwt.PyJWKClient(origin + "/.well-known/jwks.json").get_signing_key_from_jwt(token)
     return jwt.decode(token, key.key, algorithms=["RS256"], audience=audience)
 
@@ -31,6 +33,8 @@ def by_openssl(token, origin, audience):
     head, claims = json.loads(decoded(header)), json.loads(decoded(payload))
     with urllib.request.urlopen(origin + "/.well-known/jwks.json", timeout=5) as answer:
         keys = {key["kid"]: key for key in json.load(answer)["keys"]}
+    if head["typ"] != "at+jwt":
+        sys.exit("the token is no access token")
     if head["alg"] != "RS256" or head["kid"] not in keys:
         sys.exit("the token's algorithm or key is not a published one")
     with tempfile.TemporaryDirectory() as folder:
