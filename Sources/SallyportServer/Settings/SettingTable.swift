@@ -38,13 +38,15 @@ enum SettingTable {
             "SALLYPORT_RATE_LIMIT", "address=6000,session=600",
             "requests a minute at /auth/* of one client address and of one device session; off for no limit",
             \.rateLimits, RateLimitValue.read),
-        Setting("SALLYPORT_WORKERS", "one a core", "event loops", \.workers, SettingValue.workers),
+        Setting(
+            "SALLYPORT_WORKERS", "one a core", "event loops", \.workers,
+            { (text: String) throws(SettingFault) in try SettingValue.number(1...64)(text) }),
         Setting(
             "SALLYPORT_LOG_LEVEL", "info", "debug, info, warning or error; none shows secrets", \.logLevel,
             SettingValue.logLevel),
         Setting(
             "SALLYPORT_ACCESS_LOG_EVERY", "1", "one log line for so many requests that went well; refusals have theirs",
-            \.accessLogEvery, SettingValue.accessLogEvery),
+            \.accessLogEvery, SettingValue.number(1...1_000_000)),
         Setting(
             "SALLYPORT_RESOURCE_SERVERS", isSecret: true,
             "who may introspect and read revocations: id:sha256-hex-of-secret, a list", \.resourceServers,
@@ -142,7 +144,7 @@ enum SettingTable {
         Setting(
             "SALLYPORT_IDENTITY_VANISHED_PERCENT", "20",
             "a larger share of sessions or users that vanishes at once is not believed", \.vanishedPercentMax,
-            SettingValue.percent),
+            SettingValue.number(1...100)),
     ]
 
     /// Defaults in words, which stand for something that is known later.

@@ -50,18 +50,13 @@ enum SettingValue {
         }
     }
 
-    static func workers(_ text: String) throws(SettingFault) -> Int? {
-        guard let count = Int(text), (1...64).contains(count) else {
-            throw SettingFault("a number between 1 and 64")
+    static func number(_ range: ClosedRange<Int>) -> @Sendable (String) throws(SettingFault) -> Int {
+        { (text: String) throws(SettingFault) in
+            guard let number = Int(text), range.contains(number) else {
+                throw SettingFault("a whole number between \(range.lowerBound) and \(range.upperBound)")
+            }
+            return number
         }
-        return count
-    }
-
-    static func accessLogEvery(_ text: String) throws(SettingFault) -> Int {
-        guard let count = Int(text), (1...1_000_000).contains(count) else {
-            throw SettingFault("a number between 1 and 1000000")
-        }
-        return count
     }
 
     static func keyBits(_ text: String) throws(SettingFault) -> Int {
@@ -69,13 +64,6 @@ enum SettingValue {
             throw SettingFault("2048, 3072 or 4096")
         }
         return bits
-    }
-
-    static func percent(_ text: String) throws(SettingFault) -> Int {
-        guard let percent = Int(text), (1...100).contains(percent) else {
-            throw SettingFault("a whole number between 1 and 100")
-        }
-        return percent
     }
 
     static func logLevel(_ text: String) throws(SettingFault) -> Logger.Level {
