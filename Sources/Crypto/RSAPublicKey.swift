@@ -23,8 +23,6 @@ package final class RSAPublicKey: @unchecked Sendable {
         try require(EVP_DigestVerifyInit(prepared.pointer, nil, Algorithm.sha256, nil, key.pointer))
     }
 
-    package var modulusBits: Int { Self.bits(of: modulus) }
-
     package func isValidSignature(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         // RFC 8017 §8.2.2 step 1: a signature is as long as the modulus, leading zeros included.
         guard signature.count == modulus.count else { return false }

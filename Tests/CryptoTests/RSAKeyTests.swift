@@ -9,7 +9,7 @@ struct RSAKeyTests {
         let der = TestKeys.first.pkcs8DER()
         let copy = try RSAPrivateKey(pkcs8DER: der.exposed)
         #expect(copy.publicKey == TestKeys.first.publicKey)
-        #expect(copy.publicKey.modulusBits == 2048)
+        #expect(copy.publicKey.modulus.count == 256)
         #expect(copy.publicKey.exponent == [1, 0, 1])
         #expect(copy.pkcs8DER() == der)
         #expect(try copy.sign([1]) == TestKeys.first.sign([1]))
