@@ -38,7 +38,8 @@ struct RestTests {
                 return (client.receiveToEnd() ? ContinuousClock.now - start : .zero, client.hasEnded)
             }
             #expect(hasEnded)
-            #expect(elapsed >= .milliseconds(1_400))
+            // The server began to count before the client had its answer.
+            #expect(elapsed >= .seconds(1))
         }
     }
 
