@@ -71,7 +71,6 @@ let package = Package(
                 .embedInCode("migrations/0008_extend_keys.sql"),
                 .embedInCode("migrations/0009_create_revoked_access_tokens.sql"),
                 .embedInCode("migrations/0010_create_revocation_feed.sql"),
-                .embedInCode("migrations/0011_clear_revocations_by_statement.sql"),
                 .embedInCode("migrations/standalone/0001_create_identity_tables.sql"),
             ],
             swiftSettings: product

@@ -50,7 +50,9 @@ BEGIN
     END IF;
     UPDATE sallyport.devices d SET status = new_status, status_at = $3, push_provider = NULL, sealed_push_token = NULL,
         push_fingerprint = NULL
-    WHERE d.id = $1 AND d.status IN ('active', 'suspended') RETURNING d.user_id INTO owner_id;
+    -- One that was revoked can still be lost: no new session brings it back then.
+    WHERE d.id = $1 AND (d.status IN ('active', 'suspended') OR d.status = 'revoked' AND new_status = 'lost')
+    RETURNING d.user_id INTO owner_id;
     IF NOT FOUND THEN
         RETURN EXISTS (SELECT 1 FROM sallyport.devices d WHERE d.id = $1);
     END IF;

@@ -5,8 +5,9 @@ import Telemetry
 
 /// The product's HTTP interface: routes, and around each of them the steps that every request goes through.
 ///
-/// In order: request id, client address, preflight, route, room and rate, access, content type, the endpoint, the answer's common fields, one log line. Endpoints
-/// throw `APIFailure` and nothing else, so that every refusal has the one shape of contract section 5.
+/// In order: request id, client address, preflight, route, room and rate, access, content type, the endpoint, the answer's
+/// common fields, one log line. Endpoints throw `APIFailure` and nothing else, so that every refusal has the one shape of
+/// contract section 5.
 package struct AuthAPI: HTTPApplication {
     package let table: RouteTable
     private let services: APIServices

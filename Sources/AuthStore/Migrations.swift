@@ -17,9 +17,6 @@ package enum Migrations {
             name: "0009_create_revoked_access_tokens.sql",
             sql: PackageResources._009_create_revoked_access_tokens_sql),
         Migration(name: "0010_create_revocation_feed.sql", sql: PackageResources._010_create_revocation_feed_sql),
-        Migration(
-            name: "0011_clear_revocations_by_statement.sql",
-            sql: PackageResources._011_clear_revocations_by_statement_sql),
     ]
 
     /// Of a deployment with identity tables of its own.

@@ -3,7 +3,8 @@ import Primitives
 
 /// A blocking client socket, as a stranger's program has one.
 ///
-/// Receiving gives up after ten minutes: all tests run at once, and one may wait for its turn for as long as the others need.
+/// Receiving gives up after ten minutes: all tests run at once, and one may wait for its turn for as long as the others
+/// need.
 final class BlockingClient {
     private let descriptor: Int32
     /// The server has closed its side, or reset the connection.
