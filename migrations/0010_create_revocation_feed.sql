@@ -7,7 +7,7 @@ CREATE TABLE sallyport.revocations (
     id bigint GENERATED ALWAYS AS IDENTITY,
     -- Of the transaction that wrote it: a reader's cursor is a snapshot, and what that did not see is new.
     xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
-    -- One of the two: a device session's id or `s_…`, or the `jti` of one access token.
+    -- One of the two: a device session's id or `s_` and a hash, or the `jti` of one access token.
     sid text,
     jti text,
     device_id uuid,

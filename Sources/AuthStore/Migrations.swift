@@ -16,7 +16,10 @@ package enum Migrations {
         Migration(
             name: "0009_create_revoked_access_tokens.sql",
             sql: PackageResources._009_create_revoked_access_tokens_sql),
-        Migration(name: "0010_create_revocation_feed.sql", sql: PackageResources._010_create_revocation_feed_sql),
+        // A comment held a character that a LATIN1 database refuses.
+        Migration(
+            name: "0010_create_revocation_feed.sql", sql: PackageResources._010_create_revocation_feed_sql,
+            firstPublishedAs: "fd5183832bce6231be57ab401b07ee0ac99b7ad65d273bb5fe2ab4aa07f4283f"),
     ]
 
     /// Of a deployment with identity tables of its own.

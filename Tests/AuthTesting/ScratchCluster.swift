@@ -46,7 +46,11 @@ package final class ScratchCluster: Sendable {
     deinit { remove() }
 
     /// A new empty database with a name that nothing else uses.
-    package func database() throws -> ScratchDatabase { try ScratchDatabase(on: self) }
+    ///
+    /// - Parameter encoding: by Postgres's name; `nil` is the cluster's, UTF8.
+    package func database(encoding: String? = nil) throws -> ScratchDatabase {
+        try ScratchDatabase(on: self, encoding: encoding)
+    }
 
     /// The port on 127.0.0.1; a stopped cluster starts again on it.
     package var port: UInt16 { postgres.port }

@@ -6,10 +6,16 @@ package final class ScratchDatabase: Sendable {
     package let name: String
     private let cluster: ScratchCluster
 
-    init(on cluster: ScratchCluster) throws {
+    init(on cluster: ScratchCluster, encoding: String? = nil) throws {
         self.cluster = cluster
         name = "scratch_\(String(UInt64.random(in: 0 ... .max), radix: 16))"
-        try cluster.postgres.createDatabase(name)
+        if let encoding {
+            try cluster.sql(
+                "CREATE DATABASE \(EmbeddedPostgres.quoted(name)) ENCODING '\(encoding)' LC_COLLATE 'C' "
+                    + "LC_CTYPE 'C' TEMPLATE template0")
+        } else {
+            try cluster.postgres.createDatabase(name)
+        }
     }
 
     deinit {

@@ -98,6 +98,27 @@ struct MigrationTests {
         }
     }
 
+    @Test(
+        "a text that was rewritten under its first checksum is the same migration, for this binary and for older ones")
+    func rewritten() async throws {
+        let text = "CREATE TABLE sallyport.things (n bigint); -- end"
+        let rewritten = Migration(
+            name: Self.first.name, sql: Array(text.utf8), firstPublishedAs: Hex.encode(Self.first.checksum))
+        let anew = Migration(name: Self.first.name, sql: Array(text.utf8))
+        let texts = [Self.first, rewritten, anew]
+        // Who has applied it, and who comes to find it.
+        for (applied, found, isSame) in [
+            (0, 1, true), (1, 0, true), (2, 1, true), (1, 1, true), (0, 2, false), (1, 2, false),
+        ] {
+            try await withScratch { database, _ async throws in
+                _ = try await MigrationRunner(migrations: [texts[applied]]).apply(on: database, clock: Self.clock)
+                let later = MigrationRunner(migrations: [texts[found]])
+                let refusal = await failure { () async throws(MigrationError) in try await later.verify(on: database) }
+                #expect(refusal == (isSame ? nil : .changed(name: Self.first.name)), "\(applied) \(found)")
+            }
+        }
+    }
+
     @Test("a database that is ahead is left alone by apply and tolerated by verify")
     func newer() async throws {
         try await withScratch { database, _ async throws in

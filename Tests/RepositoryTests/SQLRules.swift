@@ -40,6 +40,14 @@ func statements(ofMigration text: String) -> String {
     }.joined(separator: "\n")
 }
 
+/// Lines that a database of another encoding may refuse.
+func asciiViolations(in text: String, path: String, firstLine: Int) -> [Violation] {
+    text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
+        guard !line.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+        return Violation(path: path, line: firstLine + index, advice: "not ASCII: a LATIN1 database may refuse it")
+    }
+}
+
 private let migrationName = Pattern(#"\A(\d{4})_[a-z]+(?:_[a-z0-9]+)+\.sql\z"#)
 
 /// Names that break `NNNN_verb_object.sql`, or the count from 0001 without a gap.

@@ -38,6 +38,28 @@ struct SQLRulesTests {
         }
     }
 
+    // Postgres converts the whole text to the encoding of the database, comments too, and refuses what that lacks.
+    @Test("migrations and statements are ASCII, comments too")
+    func ascii() {
+        for name in migrations {
+            report(
+                asciiViolations(
+                    in: Repository.text("migrations/\(name)") ?? "", path: "migrations/\(name)", firstLine: 1))
+        }
+        for source in homesOfSQL.flatMap({ Repository.swiftFiles(below: String($0.dropLast())) }) {
+            for literal in source.literals {
+                report(asciiViolations(in: literal.text, path: source.path, firstLine: literal.line))
+            }
+        }
+    }
+
+    @Test("a character beyond ASCII is found, by its line")
+    func notASCII() {
+        let text = "-- a\nSELECT 1; -- s_\u{2026}\n\u{e9}"
+        #expect(asciiViolations(in: text, path: "a", firstLine: 1).map(\.line) == [2, 3])
+        #expect(asciiViolations(in: "SELECT 1", path: "a", firstLine: 1).isEmpty)
+    }
+
     @Test("a migration begins with a comment that says why")
     func headers() {
         for name in migrations {

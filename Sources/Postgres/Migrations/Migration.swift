@@ -1,20 +1,26 @@
 import Crypto
 package import Primitives
 
-/// One step of the schema, forward only. Once applied anywhere, its text never changes.
+/// One step of the schema, forward only. Once applied anywhere, its text does the same for ever.
 package struct Migration: Sendable {
     /// `0001_create_schema.sql`: the file's name; names sort in the order of application.
     package let name: String
     /// Statements for the simple query protocol, run in one transaction; no transaction control of its own.
     package let sql: String
-    /// SHA-256 of the text.
+    /// What is recorded when it is applied: SHA-256 of the text as it was first published. Older binaries know no other.
     package let checksum: [UInt8]
+    private let textChecksum: [UInt8]
 
-    package init(name: String, sql: [UInt8]) {
+    /// - Parameter firstPublishedAs: SHA-256 in hex of the first text, of a migration whose comments have changed since.
+    package init(name: String, sql: [UInt8], firstPublishedAs first: String? = nil) {
         self.name = name
         self.sql = String(decoding: sql, as: UTF8.self)
-        checksum = SHA256.hash(sql)
+        textChecksum = SHA256.hash(sql)
+        checksum = first.flatMap { Hex.decode($0) } ?? textChecksum
     }
+
+    /// Whether a database with this checksum has had the migration as this binary means it.
+    func isApplied(as recorded: [UInt8]) -> Bool { recorded == checksum || recorded == textChecksum }
 }
 
 /// What the database and this binary know of one migration.

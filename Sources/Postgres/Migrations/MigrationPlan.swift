@@ -22,7 +22,7 @@ struct MigrationPlan {
             guard let row = byName[migration.name] else {
                 return MigrationStatus(name: migration.name, state: .pending)
             }
-            let isSame = row.checksum == migration.checksum
+            let isSame = migration.isApplied(as: row.checksum)
             return MigrationStatus(name: migration.name, state: isSame ? .applied(at: row.appliedAt) : .changed)
         }
         let foreign = applied.filter { !known.contains($0.name) }
