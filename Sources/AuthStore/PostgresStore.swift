@@ -51,10 +51,11 @@ package final class PostgresStore: Sendable {
             }
             throw error
         }
-        guard let row = rows.first else { return .none }
+        // SQL's NULL is no claim; JSON's null is no object.
+        guard let text = try rows.first?.optionalText("claims") else { return .none }
         let claims: CustomClaims
         do throws(CustomClaims.Failure) {
-            claims = try CustomClaims(json: Array((row.optionalTextOrEmpty("claims")).utf8))
+            claims = try CustomClaims(json: Array(text.utf8))
         } catch {
             logger.error(
                 "custom_claims returned no object of at most 2 KiB", [LogField("reason", "\(error)")])
@@ -65,12 +66,5 @@ package final class PostgresStore: Sendable {
                 "custom_claims returned reserved names", [LogField("dropped", claims.dropped.joined(separator: " "))])
         }
         return claims
-    }
-}
-
-extension Row {
-    /// SQL's NULL as the empty text, which is no JSON.
-    fileprivate func optionalTextOrEmpty(_ column: StaticString) -> String {
-        ((try? optionalText(column)) ?? nil) ?? ""
     }
 }

@@ -84,14 +84,15 @@ struct StoreUnderTest: Sendable {
         }
     }
 
-    func setCustomClaims(_ json: String) throws {
+    /// - Parameter json: `nil` is SQL's NULL.
+    func setCustomClaims(_ json: String?) throws {
         switch identity {
         case .memory(let store): store.setCustomClaims(json)
         case .tables(let tables):
             try tables.database.sql(
                 """
                 CREATE OR REPLACE FUNCTION sallyport.custom_claims(user_id text, device_id uuid) RETURNS jsonb
-                    LANGUAGE sql STABLE AS $$ SELECT '\(json)'::jsonb $$
+                    LANGUAGE sql STABLE AS $$ SELECT \(json.map { "'\($0)'" } ?? "NULL")::jsonb $$
                 """)
         }
     }

@@ -21,8 +21,8 @@ extension MemoryStore {
 
     package func removeSession(column: String) { state.withLock { $0.identitySessions[column] = nil } }
 
-    /// What `sallyport.custom_claims` returns from now on, as JSON text.
-    package func setCustomClaims(_ json: String) { state.withLock { $0.customClaims = Array(json.utf8) } }
+    /// What `sallyport.custom_claims` returns from now on, as JSON text; `nil` is SQL's NULL.
+    package func setCustomClaims(_ json: String?) { state.withLock { $0.customClaims = json.map { Array($0.utf8) } } }
 
     /// Of an operator: also suspends and resumes, which no port does.
     package func setStatus(_ status: DeviceStatus, of deviceID: UUID, at now: Timestamp) {
@@ -78,6 +78,9 @@ extension MemoryStore {
 
     /// Device sessions whose generation was caught up, in order (`generation_restored`).
     package var restoredSessions: [UUID] { state.withLock { $0.restored } }
+
+    /// `jti`s of access tokens that were revoked one by one.
+    package var revokedTokens: Set<String> { state.withLock { Set($0.revokedTokens.keys) } }
 
     /// For whom `custom_claims` was asked, in order.
     package var claimsAskedFor: [(userID: String, deviceID: UUID?)] { state.withLock { $0.claimsAskedFor } }

@@ -13,7 +13,8 @@ package final class MemoryStore: Sendable {
         var links: [[UInt8]: Link] = [:]
         var devices: [UUID: DeviceRow] = [:]
         var sessions: [UUID: SessionRow] = [:]
-        var customClaims = Array("{}".utf8)
+        /// `nil`: SQL's NULL.
+        var customClaims: [UInt8]? = Array("{}".utf8)
         var claimsAskedFor: [(userID: String, deviceID: UUID?)] = []
         var restored: [UUID] = []
         /// By `jti`.
@@ -118,6 +119,7 @@ extension MemoryStore.State {
 
     mutating func claims(userID: String, deviceID: UUID?) throws(Unavailability) -> CustomClaims {
         claimsAskedFor.append((userID, deviceID))
+        guard let customClaims else { return .none }
         do throws(CustomClaims.Failure) {
             return try CustomClaims(json: customClaims)
         } catch {
