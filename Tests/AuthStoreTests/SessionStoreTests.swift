@@ -349,6 +349,29 @@ struct SessionStoreTests {
     }
 
     @Test(
+        "an access view says whose the session is, and whether the device is one of it", arguments: StoreKind.allCases)
+    func bonds(kind: StoreKind) async throws {
+        try await StoreUnderTest.with(kind) { it in
+            let (one, stranger) = (try await it.signedIn(), try await it.signedIn())
+            func bond(_ sid: String, _ device: UUID?) async throws -> AccessView.Bond? {
+                try await it.store.accessView(sessionID: sid, deviceID: device, tokenID: "jti").bond
+            }
+            func expected(_ hasDevice: Bool) -> AccessView.Bond {
+                AccessView.Bond(userID: one.user, identitySessionID: one.seen.session.id, hasDevice: hasDevice)
+            }
+            for sid in [one.session.description, one.seen.accessSID] {
+                #expect(try await bond(sid, one.device) == expected(true))
+                #expect(try await bond(sid, stranger.device) == expected(false))
+            }
+            // A token without a device is none of a device session.
+            #expect(try await bond(one.session.description, nil) == expected(false))
+            #expect(try await bond(one.seen.accessSID, nil) == expected(true))
+            #expect(try await bond("s_unknown", nil) == nil)
+            #expect(try await bond(UUID(random: SystemRandom()).description, one.device) == nil)
+        }
+    }
+
+    @Test(
         "a revoked access token is dead, others of its session live, and the first revocation stays",
         arguments: StoreKind.allCases)
     func revokedToken(kind: StoreKind) async throws {
@@ -414,6 +437,11 @@ struct SessionStoreTests {
                     try await it.store.refreshView(sessionID: one.session, userID: one.user)
                 }
             }
+            // SQL's NULL is no claim at all.
+            try it.setCustomClaims(nil)
+            #expect(try await mint().claims == .none)
+            #expect(try await it.store.refreshView(sessionID: one.session, userID: one.user).claims == .none)
+            try it.setCustomClaims("null")
             // An ended session is answered with its reason, whatever the operator's function does.
             _ = try await it.store.endSession(one.session, reason: .signedOut, ifGeneration: nil, at: it.start)
             let ended = try await it.store.refreshView(sessionID: one.session, userID: one.user)

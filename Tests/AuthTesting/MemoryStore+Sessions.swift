@@ -78,17 +78,20 @@ extension MemoryStore: SessionStore {
         try await call(.accessView) { state in
             let isRevoked = state.revokedTokens[tokenID] != nil
             if let id = UUID(sessionID) {
-                let session = state.deviceSession(id)
-                let isLive = session.map { $0.rotation.end == nil && $0.deviceStatus == .active } ?? false
-                return AccessView(isLive: isLive && !isRevoked, deviceSession: session)
+                guard let session = state.deviceSession(id) else { return AccessView(isLive: false, bond: nil) }
+                let isLive = session.rotation.end == nil && session.deviceStatus == .active
+                return AccessView(isLive: isLive && !isRevoked, deviceSession: session, deviceID: deviceID)
             }
             guard let link = state.links.values.first(where: { $0.accessSID == sessionID }) else {
-                return AccessView(isLive: false, deviceSession: nil)
+                return AccessView(isLive: false, bond: nil)
             }
             let isTiedToHeld = link.ties.contains { state.devices[$0]?.status.holdsReason != nil }
             let isDeviceActive = deviceID.map { state.devices[$0]?.status == .active } ?? true
             return AccessView(
-                isLive: link.end == nil && !isTiedToHeld && isDeviceActive && !isRevoked, deviceSession: nil)
+                isLive: link.end == nil && !isTiedToHeld && isDeviceActive && !isRevoked,
+                bond: AccessView.Bond(
+                    userID: link.userID, identitySessionID: link.sessionID,
+                    hasDevice: deviceID.map { link.ties.contains($0) } ?? true))
         }
     }
 

@@ -1,3 +1,4 @@
+import JSON
 package import Primitives
 
 /// Device sessions and identity sessions, in our database and in the identity store. One conformance suite holds every
@@ -37,9 +38,12 @@ package protocol SessionStore: Sendable {
     /// Remembers a session that is used without a device.
     func remember(_ session: SeenSession) async throws(Unavailability)
 
-    /// Whether an access token, its session and its device may still be served; the user is read at every mint.
+    /// Whether an access token, its session and its device may still be served, and whose they are; the user is read at
+    /// every mint.
     ///
-    /// - Parameter tokenID: the token's `jti`.
+    /// - Parameters:
+    ///   - deviceID: what the token names, which need not be a device of that session.
+    ///   - tokenID: the token's `jti`.
     func accessView(sessionID: String, deviceID: UUID?, tokenID: String) async throws(Unavailability) -> AccessView
 
     /// Revokes one access token until its end. Idempotent; the first revocation stays.
@@ -113,12 +117,45 @@ package struct MintView: Sendable {
 
 package struct AccessView: Sendable {
     package let isLive: Bool
+    /// What the token's `sid` stands for; `nil` where there is no such session.
+    package let bond: Bond?
     /// `nil` for a token without a device session.
     package let deviceSession: DeviceSession?
 
-    package init(isLive: Bool, deviceSession: DeviceSession?) {
+    /// What belongs to a session, by our rows.
+    package struct Bond: Equatable, Sendable {
+        package let userID: String
+        package let identitySessionID: String
+        /// Whether the device that the token names is one of the session's; true where it names none and needs none.
+        package let hasDevice: Bool
+
+        package init(userID: String, identitySessionID: String, hasDevice: Bool) {
+            self.userID = userID
+            self.identitySessionID = identitySessionID
+            self.hasDevice = hasDevice
+        }
+    }
+
+    /// Of a token without a device session.
+    package init(isLive: Bool, bond: Bond?) {
+        self.isLive = isLive
+        self.bond = bond
+        deviceSession = nil
+    }
+
+    /// - Parameter deviceID: the device that the token names. Every token of a device session names the session's.
+    package init(isLive: Bool, deviceSession: DeviceSession, deviceID: UUID?) {
         self.isLive = isLive
         self.deviceSession = deviceSession
+        bond = Bond(
+            userID: deviceSession.userID, identitySessionID: deviceSession.identitySessionID,
+            hasDevice: deviceSession.deviceID == deviceID)
+    }
+
+    /// Whether user, session and device of a token belong together. A signature alone does not prove that: with a key
+    /// that leaked, one's own live `sid` would open another user's devices.
+    func isOwned(by userID: String) -> Bool {
+        bond.map { areIdentical($0.userID, userID) && $0.hasDevice } ?? false
     }
 }
 

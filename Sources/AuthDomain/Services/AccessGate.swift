@@ -26,10 +26,11 @@ package struct AccessGate: Sendable {
         guard let sessionID = verified.claims["sid"]?.stringValue else { throw refused(.tokenMalformed) }
         try throttle.admit(sessionID)
         guard let view = try await view(of: verified) else { throw refused(.tokenMalformed) }
-        guard view.isLive else { throw refused(.accessRevoked) }
-        guard let caller = Caller(verified, deviceSession: view.deviceSession) else {
-            throw refused(.tokenMalformed)
+        guard view.isOwned(by: verified.subject) else {
+            throw refused(view.bond == nil ? .accessRevoked : .tokenForeign)
         }
+        guard view.isLive else { throw refused(.accessRevoked) }
+        guard let caller = Caller(verified, view) else { throw refused(.tokenMalformed) }
         return caller
     }
 

@@ -7,6 +7,8 @@ package struct Caller: Sendable {
     package let userID: String
     /// A device session's id, or `s_…`.
     package let sessionID: String
+    /// The sign-in that the session rests on.
+    package let identitySessionID: String
     package let deviceID: UUID?
     package let clientID: String
     package let scopes: ScopeSet
@@ -17,21 +19,25 @@ package struct Caller: Sendable {
     /// `nil` for a token without a device session.
     package let deviceSession: DeviceSession?
 
-    init?(_ token: VerifiedJWT, deviceSession: DeviceSession?) {
+    /// What our row knows of a device session is taken from there and not from the token.
+    ///
+    /// - Parameter view: of that token.
+    init?(_ token: VerifiedJWT, _ view: AccessView) {
         let claims = token.claims
         guard let sessionID = claims["sid"]?.stringValue, let clientID = claims["client_id"]?.stringValue,
-            let authTime = claims["auth_time"]?.integerValue
+            let authTime = claims["auth_time"]?.integerValue, let bond = view.bond
         else { return nil }
         userID = token.subject
         self.sessionID = sessionID
+        identitySessionID = bond.identitySessionID
+        deviceSession = view.deviceSession
         deviceID = claims["device_id"]?.stringValue.flatMap { UUID($0) }
-        self.clientID = clientID
+        self.clientID = deviceSession?.clientID ?? clientID
         scopes = claims["scope"]?.stringValue.flatMap { ScopeSet(parsing: $0) } ?? ScopeSet([])
         isVerified = claims["email_verified"]?.boolValue ?? false
-        self.authTime = Timestamp(secondsSinceEpoch: authTime)
+        self.authTime = deviceSession?.authTime.wholeSeconds ?? Timestamp(secondsSinceEpoch: authTime)
         isImpersonated = claims["act"] != nil
         expiresAt = token.expiresAt
-        self.deviceSession = deviceSession
     }
 
     /// RFC 9470: whether the user proved who they are a moment ago. An impersonation never counts.

@@ -39,8 +39,10 @@ package struct IssuedTokens: Sendable {
     package func revoke(_ token: String, clientID: String?) async throws(AuthFailure) {
         switch try await find(token) {
         case .access(let jwt)?:
-            try check(clientID, issuedTo: jwt.claims["client_id"]?.stringValue)
-            guard let tokenID = jwt.claims["jti"]?.stringValue else { return }
+            guard let view = try await gate.view(of: jwt), view.isOwned(by: jwt.subject),
+                let tokenID = jwt.claims["jti"]?.stringValue
+            else { return }
+            try check(clientID, issuedTo: view.deviceSession?.clientID ?? jwt.claims["client_id"]?.stringValue)
             let revoked = RevokedAccessToken(
                 tokenID: tokenID, userID: jwt.subject,
                 deviceID: jwt.claims["device_id"]?.stringValue.flatMap { UUID($0) },
@@ -59,7 +61,10 @@ package struct IssuedTokens: Sendable {
     package func inspect(_ token: String) async throws(AuthFailure) -> LiveToken? {
         switch try await find(token) {
         case .access(let jwt)?:
-            return try await gate.view(of: jwt)?.isLive ?? false ? LiveToken(kind: .access, claims: jwt.claims) : nil
+            guard let view = try await gate.view(of: jwt), view.isLive, view.isOwned(by: jwt.subject) else {
+                return nil
+            }
+            return LiveToken(kind: .access, claims: jwt.claims)
         case .refresh(let presented, let session)?:
             guard session.deviceStatus == .active, canRefresh(presented, session) else { return nil }
             return LiveToken(kind: .refresh, claims: claims(presented, session))
@@ -104,7 +109,7 @@ package struct IssuedTokens: Sendable {
             try await store.accessView(
                 sessionID: presented.sessionID.description, deviceID: nil, tokenID: presented.tokenID)
         }
-        guard let session = view.deviceSession, session.userID == presented.userID else { return nil }
+        guard let session = view.deviceSession, areIdentical(session.userID, presented.userID) else { return nil }
         let secret: Secret<[UInt8]>
         do throws(CryptoError) {
             secret = try sealing.open(session.sealedSecret, context: TokenService.secretContext(session.id))

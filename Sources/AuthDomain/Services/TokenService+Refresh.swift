@@ -1,5 +1,6 @@
 import Crypto
 import JOSE
+import JSON
 import Primitives
 
 /// Contract section 2.3, as it runs: the rows themselves are in `RefreshDecision`.
@@ -63,8 +64,8 @@ extension TokenService {
             throw await mint.refuse(.sessionUnknown, presented: request.token, keyring: keyring, at: now)
         }
         let secret = try opened(session)
-        guard presented.isDerived(from: secret), session.userID == presented.userID,
-            request.options.clientID.map({ $0 == session.clientID }) ?? true
+        guard presented.isDerived(from: secret), areIdentical(session.userID, presented.userID),
+            request.options.clientID.map({ areIdentical($0, session.clientID) }) ?? true
         else { throw await mint.refuse(.tokenForeign, presented: request.token, keyring: keyring, at: now) }
 
         let keyHash = request.key?.hash(for: secret)

@@ -12,18 +12,20 @@ extension PostgresStore: SessionStore {
             if let id = UUID(sessionID) {
                 let found = main.beginRead(Self.deviceSession, [.uuid(id)])
                 let isRevoked = try await !revoked.rows().isEmpty
-                guard let row = try await found.rows().first else {
-                    return AccessView(isLive: false, deviceSession: nil)
-                }
+                guard let row = try await found.rows().first else { return AccessView(isLive: false, bond: nil) }
                 let session = try DeviceSession(row: row)
                 let isLive = !isRevoked && session.rotation.end == nil && session.deviceStatus == .active
-                return AccessView(isLive: isLive, deviceSession: session)
+                return AccessView(isLive: isLive, deviceSession: session, deviceID: deviceID)
             }
             let found = main.beginRead(
                 Self.accessSession, [.text(sessionID), .optional(deviceID, SQLValue.uuid)])
             let isRevoked = try await !revoked.rows().isEmpty
-            let isLive = try await found.rows().first?.bool("is_live") ?? false
-            return AccessView(isLive: isLive && !isRevoked, deviceSession: nil)
+            guard let row = try await found.rows().first else { return AccessView(isLive: false, bond: nil) }
+            return AccessView(
+                isLive: try row.bool("is_live") && !isRevoked,
+                bond: AccessView.Bond(
+                    userID: try row.text("user_id"), identitySessionID: try row.text("id"),
+                    hasDevice: try row.bool("has_device")))
         }
     }
 
@@ -87,11 +89,13 @@ extension PostgresStore: SessionStore {
     private static let accessSession = Statement(
         "access_session",
         """
-        SELECT i.ended_at IS NULL
+        SELECT i.id, i.user_id, i.ended_at IS NULL
             AND NOT EXISTS (SELECT 1 FROM sallyport.session_ties t JOIN sallyport.devices d ON d.id = t.device_id
                 WHERE t.identity_session_id = i.id AND d.status IN ('revoked', 'lost', 'wipe_ordered'))
             AND ($2 IS NULL OR EXISTS (SELECT 1 FROM sallyport.devices d WHERE d.id = $2 AND d.status = 'active'))
-            AS is_live
+            AS is_live,
+            $2 IS NULL OR EXISTS (SELECT 1 FROM sallyport.session_ties t
+                WHERE t.identity_session_id = i.id AND t.device_id = $2) AS has_device
         FROM sallyport.identity_sessions i WHERE i.access_sid = $1
         """, [.text, .uuid])
 
