@@ -71,6 +71,8 @@ let package = Package(
                 .embedInCode("migrations/0008_extend_keys.sql"),
                 .embedInCode("migrations/0009_create_revoked_access_tokens.sql"),
                 .embedInCode("migrations/0010_create_revocation_feed.sql"),
+                .embedInCode("migrations/0011_relax_session_keys.sql"),
+                .embedInCode("migrations/0012_create_user_marks.sql"),
                 .embedInCode("migrations/standalone/0001_create_identity_tables.sql"),
             ],
             swiftSettings: product

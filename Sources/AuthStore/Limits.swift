@@ -7,6 +7,9 @@ enum Limits {
     /// How often an act on the keys begins anew because another one came between.
     static let keyActTriesMax = 4
 
+    /// Ids of sessions that one mark names. A user with more has old ones, which are refused by their age.
+    static let markedSessionsMax = 10_000
+
     /// Rows of one step of sealing anew: some hundred kilobytes, some milliseconds of locks.
     static let rewrapBatch = 500
 }

@@ -20,6 +20,8 @@ package enum Migrations {
         Migration(
             name: "0010_create_revocation_feed.sql", sql: PackageResources._010_create_revocation_feed_sql,
             firstPublishedAs: "fd5183832bce6231be57ab401b07ee0ac99b7ad65d273bb5fe2ab4aa07f4283f"),
+        Migration(name: "0011_relax_session_keys.sql", sql: PackageResources._011_relax_session_keys_sql),
+        Migration(name: "0012_create_user_marks.sql", sql: PackageResources._012_create_user_marks_sql),
     ]
 
     /// Of a deployment with identity tables of its own.

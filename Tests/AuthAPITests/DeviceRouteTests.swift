@@ -156,6 +156,36 @@ struct DeviceRouteTests {
         try await world.refresh(gone.refresh).isRefusal(400, "invalid_grant", "device_lost", "lock")
     }
 
+    @Test("lost with sessions=true ends the user's other sessions as well, exchanged or not; without it they go on")
+    func lostSessions() async throws {
+        let keeper = try await world.signedIn()
+        let gone = try await world.signedIn("session-2", installation: "installation-0002")
+        let other = try await world.signedIn("session-3", installation: "installation-0003")
+        let aside = world.session("session-4", age: .hours(1))
+        let target = "/auth/devices/\(gone.deviceID)/lost"
+        for text in [#"{"sessions":"true"}"#, #"{"sessions":1}"#, "[]", "{"] {
+            try await send("POST", target, keeper.access, json: text).isBad()
+        }
+        #expect(try await world.refresh(gone.refresh).status == 200)
+        for text in [nil, "{}", #"{"sessions":false}"#, #"{"sessions":null}"#] {
+            #expect(try await send("POST", target, keeper.access, json: text).status == 204)
+        }
+        #expect(try await world.refresh(other.refresh).status == 200)
+        #expect(try await world.exchange(aside, device: World.device("installation-0004")).status == 200)
+
+        for _ in 0..<2 {
+            #expect(try await send("POST", target, keeper.access, json: #"{"sessions":true}"#).status == 204)
+        }
+        try await world.refresh(gone.refresh).isRefusal(400, "invalid_grant", "device_lost", "wipe")
+        try await world.refresh(other.refresh).isRefusal(400, "invalid_grant", "session_revoked", "lock")
+        try await world.exchange(aside).isRefusal(400, "invalid_grant", "session_revoked", "lock")
+        try await world.get("/auth/token", bearer: aside).isRefusal(401, "invalid_token", "session_revoked", "lock")
+        #expect(try await world.refresh(keeper.refresh).status == 200)
+        #expect(
+            try await world.exchange(world.session("session-5"), device: World.device("installation-0005")).status
+                == 200)
+    }
+
     @Test("others=true revokes the others")
     func others() async throws {
         let other = try await world.signedIn()

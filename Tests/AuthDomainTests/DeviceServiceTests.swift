@@ -30,7 +30,9 @@ struct DeviceServiceTests {
                 await failure { () async throws(AuthFailure) in
                     try await stack.devices.update(id, name: "x", appVersion: nil, caller)
                 },
-                await failure { () async throws(AuthFailure) in try await stack.devices.reportLost(id, caller) },
+                await failure { () async throws(AuthFailure) in
+                    try await stack.devices.reportLost(id, endsSessions: false, caller)
+                },
                 await failure { () async throws(AuthFailure) in try await stack.devices.clearLost(id, caller) },
             ]
             #expect(found == Array(repeating: .notFound, count: 5))
@@ -87,15 +89,21 @@ struct DeviceServiceTests {
         let ids = [try #require(mine.deviceID).description, try #require(other.deviceID).description]
         stack.clock.advance(by: .seconds(301))
         for id in ids {
-            for act in [stack.devices.reportLost, stack.devices.clearLost] {
-                let stale = try await refusal { () async throws(AuthFailure) in try await act(id, caller) }
-                #expect(stale.reason == .stepUpRequired && stale.action == .stepUp)
-            }
+            let stale = [
+                try await refusal { () async throws(AuthFailure) in
+                    try await stack.devices.reportLost(id, endsSessions: false, caller)
+                },
+                try await refusal { () async throws(AuthFailure) in
+                    try await stack.devices.reportLost(id, endsSessions: true, caller)
+                },
+                try await refusal { () async throws(AuthFailure) in try await stack.devices.clearLost(id, caller) },
+            ]
+            #expect(stale.allSatisfy { $0.reason == .stepUpRequired && $0.action == .stepUp })
         }
         #expect(try stack.end(other) == nil)
         stack.clock.advance(by: .seconds(-300))
         let token = try other.refreshToken
-        for _ in 0..<2 { try await stack.devices.reportLost(ids[1], caller) }
+        for _ in 0..<2 { try await stack.devices.reportLost(ids[1], endsSessions: false, caller) }
         #expect(try stack.end(mine) == nil)
         let verdict = try await refusal { () async throws(AuthFailure) in try await stack.refresh(token) }
         #expect(verdict.reason == .deviceLost && verdict.action == .wipe && verdict.proof != nil)
@@ -112,6 +120,40 @@ struct DeviceServiceTests {
         #expect(try await signIn().deviceID == other.deviceID)
     }
 
+    @Test("lost with the user's sessions spares the caller's own, ends the others, and refuses those never presented")
+    func lostWithSessions() async throws {
+        stack.putSession("aside", of: "ada", createdAt: stack.clock.now() - .days(5))
+        stack.putSession("lost", of: "ada")
+        stack.putSession("third", of: "ada")
+        let mine = try await stack.exchange()
+        let lost = try await stack.exchange("lost", installation: "installation-0000-0002")
+        let third = try await stack.exchange("third", installation: "installation-0000-0003")
+        stack.clock.advance(by: .seconds(200))
+        let id = try #require(lost.deviceID).description
+        try await stack.devices.reportLost(id, endsSessions: true, caller(mine))
+        #expect(try stack.end(lost) == .deviceLost)
+        #expect(try stack.end(third) == .sessionRevoked)
+        #expect(try stack.end(mine) == nil)
+        for name in ["aside", "third"] {
+            for installation in [TokenStack.installation, "made-up-installation", nil] {
+                let verdict = try await refusal { () async throws(AuthFailure) in
+                    try await stack.exchange(name, installation: installation)
+                }
+                #expect(verdict.reason == .sessionRevoked && verdict.action == .lock && verdict.proof != nil)
+            }
+        }
+        // The lost phone's own session, under whatever installation it is presented.
+        for installation in ["installation-0000-0002", "made-up-installation", nil] {
+            let verdict = try await refusal { () async throws(AuthFailure) in
+                try await stack.exchange("lost", installation: installation)
+            }
+            #expect(verdict.reason == .deviceLost && verdict.action == .wipe)
+        }
+        _ = try await stack.exchange()
+        stack.putSession("later", of: "ada")
+        _ = try await stack.exchange("later", installation: "installation-0000-0004")
+    }
+
     @Test("a revoked device may still be reported lost, and one that is not lost is not cleared")
     func revokedThenLost() async throws {
         let mine = try await stack.exchange()
@@ -121,7 +163,7 @@ struct DeviceServiceTests {
         try await stack.devices.revoke(id.description, caller)
         try await stack.devices.clearLost(id.description, caller)
         #expect(stack.store.storedDevice(id)?.status == .revoked)
-        try await stack.devices.reportLost(id.description, caller)
+        try await stack.devices.reportLost(id.description, endsSessions: false, caller)
         #expect(stack.store.storedDevice(id)?.status == .lost)
         try await stack.devices.revoke(id.description, caller)
         #expect(stack.store.storedDevice(id)?.status == .lost)

@@ -135,7 +135,7 @@ struct IdentityStoreTests {
             let session = try #require(
                 try await store.exchangeView(token: Secret(made.token), tokenHash: [1]).session)
             for hash: [UInt8] in [[1], [2]] {
-                try await store.remember(
+                _ = try await store.remember(
                     SeenSession(
                         session: session, tokenHash: hash, accessSID: "s_1",
                         seenAt: Self.now + .seconds(Int64(hash[0]))))

@@ -130,7 +130,7 @@ struct IdentityWatchStoreTests {
                 try await bench.store.exchangeView(
                     token: Secret(session.row.token), tokenHash: Array(session.row.token.utf8)
                 ).session)
-            try await bench.store.remember(
+            _ = try await bench.store.remember(
                 SeenSession(
                     session: seen, tokenHash: Array(session.row.token.utf8), accessSID: "s_\(seen.id)",
                     seenAt: bench.clock.now()))

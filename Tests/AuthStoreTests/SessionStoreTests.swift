@@ -67,7 +67,7 @@ struct SessionStoreTests {
             #expect(bound.deviceID == other && bound.firstSeenAt == it.start)
             #expect(Set(bound.ties.map(\.deviceID)) == [one.device, other])
             // Without a device the binding stays.
-            try await it.store.remember(one.seen.seen(at: it.start + .seconds(2)))
+            #expect(try await it.store.remember(one.seen.seen(at: it.start + .seconds(2))) == .registered)
             _ = try await it.exchangedAgain(one, at: it.start + .seconds(3))
             let later = try await it.store.exchangeView(token: Secret(one.seen.token), tokenHash: one.seen.hash).link
             #expect(later?.deviceID == other && later?.firstSeenAt == it.start)
@@ -402,7 +402,7 @@ struct SessionStoreTests {
     func accessWithoutDevice(kind: StoreKind) async throws {
         try await StoreUnderTest.with(kind) { it in
             let seen = try it.session(of: it.user())
-            try await it.store.remember(seen.seen(at: it.start))
+            #expect(try await it.store.remember(seen.seen(at: it.start)) == .registered)
             #expect(try await it.store.accessView(sessionID: seen.accessSID, deviceID: nil, tokenID: "jti").isLive)
             try await it.store.endIdentitySession(accessSID: seen.accessSID, reason: .signedOut, at: it.start)
             #expect(try await !it.store.accessView(sessionID: seen.accessSID, deviceID: nil, tokenID: "jti").isLive)
@@ -421,7 +421,7 @@ struct SessionStoreTests {
             let one = try await it.signedIn()
             func mint() async throws(Unavailability) -> MintView {
                 try await it.store.mintView(
-                    userID: one.user, installationID: "installation-0001", deviceID: nil,
+                    session: one.seen.session, installationID: "installation-0001", deviceID: nil,
                     candidateID: UUID(random: SystemRandom()))
             }
             try it.setCustomClaims(#"{"tenant": "t-1", "sub": "somebody"}"#)

@@ -37,6 +37,17 @@ extension MemoryStore: DeviceStore {
         }
     }
 
+    package func loseDevice(
+        _ id: UUID, of userID: String, sparing sessionID: String, at now: Timestamp
+    ) async throws(Unavailability) -> Bool {
+        try await call(.loseDevice) { state in
+            guard state.row(id, of: userID) != nil else { return false }
+            state.revoke(id, status: .lost, at: now)
+            state.endAll(of: userID, reason: .sessionRevoked, sparing: sessionID, at: now)
+            return true
+        }
+    }
+
     package func clearLostDevice(
         _ id: UUID, of userID: String, at now: Timestamp
     ) async throws(Unavailability) {

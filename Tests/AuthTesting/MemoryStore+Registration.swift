@@ -17,7 +17,7 @@ extension MemoryStore.State {
     fileprivate func isAsDecided(_ registration: Registration) -> Bool {
         let seen = registration.seen
         let link = links[seen.tokenHash]
-        guard link?.end == nil else { return false }
+        guard link?.end == nil, !isMarked(seen.session) else { return false }
         let row = devices.values.first { row in
             row.userID == seen.session.userID
                 && row.metadata.installationID == registration.metadata.installationID

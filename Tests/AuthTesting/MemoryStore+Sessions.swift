@@ -55,21 +55,27 @@ extension MemoryStore: SessionStore {
     }
 
     package func mintView(
-        userID: String, installationID: String?, deviceID: UUID?, candidateID: UUID
+        session: IdentitySession, installationID: String?, deviceID: UUID?, candidateID: UUID
     ) async throws(Unavailability) -> MintView {
         try await call(.mintView) { state throws(Unavailability) in
+            let userID = session.userID
             let row = state.devices.values.first { row in
                 row.userID == userID
                     && (row.id == deviceID || row.metadata.installationID == installationID)
             }
             let claimsDevice = row?.id ?? (installationID == nil ? nil : candidateID)
             return MintView(
-                device: row?.device, claims: try state.claims(userID: userID, deviceID: claimsDevice))
+                device: row?.device, claims: try state.claims(userID: userID, deviceID: claimsDevice),
+                isMarked: state.isMarked(session))
         }
     }
 
-    package func remember(_ session: SeenSession) async throws(Unavailability) {
-        try await call(.remember) { state in state.remember(session, deviceID: nil) }
+    package func remember(_ session: SeenSession) async throws(Unavailability) -> RegistrationOutcome {
+        try await call(.remember) { state in
+            guard state.links[session.tokenHash]?.end == nil, !state.isMarked(session.session) else { return .changed }
+            state.remember(session, deviceID: nil)
+            return .registered
+        }
     }
 
     package func accessView(
@@ -113,8 +119,7 @@ extension MemoryStore: SessionStore {
         of userID: String, reason: RefusalReason, at now: Timestamp
     ) async throws(Unavailability) {
         try await call(.endAllSessions) { state in
-            state.end(sessionsWhere: { $0.userID == userID }, reason: reason, at: now)
-            state.end(linksWhere: { $0.userID == userID }, reason: reason)
+            state.endAll(of: userID, reason: reason, sparing: nil, at: now)
         }
     }
 

@@ -19,10 +19,24 @@ package final class MemoryStore: Sendable {
         var restored: [UUID] = []
         /// By `jti`.
         var revokedTokens: [String: RevokedAccessToken] = [:]
+        /// By user.
+        var marks: [String: Mark] = [:]
         var lookedAt: Timestamp?
         var disappearance: IdentityDisappearance?
         var isTableMissing = false
         var mayBeBehind = false
+    }
+
+    /// A sign-out of all of a user's sessions (`user_marks`).
+    struct Mark {
+        var markedAt: Timestamp
+        var sessionIDs: Set<String>
+        var sparedID: String?
+
+        func revokes(_ session: IdentitySession) -> Bool {
+            sessionIDs.contains(session.id)
+                || sparedID != session.id && session.createdAt + Limits.clockSkew < markedAt
+        }
     }
 
     /// What is remembered of a session that was presented (`identity_sessions`).
@@ -135,6 +149,18 @@ extension MemoryStore.State {
             sessions[id]?.endedAt = now
         }
     }
+
+    /// Ends and marks all that a user has, but one identity session and what rests on it.
+    mutating func endAll(of userID: String, reason: RefusalReason, sparing sparedID: String?, at now: Timestamp) {
+        end(sessionsWhere: { $0.userID == userID && $0.identitySessionID != sparedID }, reason: reason, at: now)
+        end(linksWhere: { $0.userID == userID && $0.sessionID != sparedID }, reason: reason)
+        var ids = Set(identitySessions.values.filter { $0.userID == userID }.map(\.id))
+        if let old = marks[userID], old.markedAt > now - .hours(1) { ids.formUnion(old.sessionIDs) }
+        marks[userID] = MemoryStore.Mark(
+            markedAt: now, sessionIDs: ids.filter { $0 != sparedID }, sparedID: sparedID)
+    }
+
+    func isMarked(_ session: IdentitySession) -> Bool { marks[session.userID]?.revokes(session) ?? false }
 
     mutating func end(linksWhere matches: (MemoryStore.Link) -> Bool, reason: RefusalReason) {
         for (hash, link) in links where link.end == nil && matches(link) { links[hash]?.end = reason }

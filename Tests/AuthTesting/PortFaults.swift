@@ -5,7 +5,7 @@ import Primitives
 package enum PortCall: String, Sendable, CaseIterable {
     case refreshView, rotate, endSession, exchangeView, mintView, register, remember, accessView, endIdentitySession
     case endAllSessions, user, revokeAccessToken
-    case devices, device, updateDevice, revokeDevice, clearLostDevice, revokeDevices
+    case devices, device, updateDevice, revokeDevice, loseDevice, clearLostDevice, revokeDevices
     case watch, sightings
     case reloadKeys, sign
 }

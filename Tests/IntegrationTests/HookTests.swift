@@ -44,7 +44,11 @@ struct HookTests {
 
         try site.database.sql(
             "GRANT EXECUTE ON FUNCTION sallyport.end_sessions(text, text, timestamptz) TO \(role)")
+        let never = try site.tables.session(of: user)
         #expect(try asApplication(site, end) == [["1"]])
+        try expectRefusal(
+            client.exchange(never.signed, installation: "made-up-installation"), 400, "invalid_grant",
+            "session_revoked", "lock")
         try expectRefusal(client.refresh(tablet.refresh), 400, "invalid_grant", "account_deleted", "lock")
         #expect(try client.refreshed(stranger.refresh).generation == 2)
         // The functions are all that the role has.
@@ -70,7 +74,7 @@ struct HookTests {
         // A trigger's function runs with the rights of whoever fires it, but for the one that clears.
         let functions = [
             ("clear_revocations", "f"), ("clear_revocations_after_end", "t"), ("end_sessions", "t"),
-            ("note_revocation", "f"), ("revoke_device", "t"),
+            ("note_revocation", "f"), ("revoke_device", "t"), ("session_ids", "f"),
         ]
         #expect(settings == functions.map { [$0.0, $0.1, "search_path=pg_catalog, pg_temp", "t", "f"] })
         // An operator and a table that would win, were they looked for in the caller's schemas.

@@ -45,6 +45,38 @@ struct SignOutTests {
         #expect(try client.refreshed(stranger.refresh).generation == 2)
     }
 
+    @Test("signing out everywhere refuses sessions that were never presented, on every server, and no later sign-in")
+    func neverPresented() throws {
+        let site = try Site()
+        let clients = try [AuthClient(site.serve()), AuthClient(site.serve())]
+        let user = try site.tables.user()
+        let never = try [.zero, .seconds(5), .hours(1), .days(5)].map { age in
+            try site.tables.session(of: user, age: age)
+        }
+        let plain = try clients[1].get("/auth/token", bearer: site.tables.session(of: user).signed).text("token")
+        let stranger = try site.tables.signIn()
+        let fresh = try clients[0].signedIn(site.tables.session(of: user).signed)
+        #expect(
+            try clients[0].call("POST", "/auth/sign-out", bearer: fresh.access, json: ["everywhere": true]).status
+                == 204)
+        for client in clients {
+            #expect(try client.get("/auth/session", bearer: plain).status == 401)
+            for session in never {
+                try expectRefusal(
+                    client.exchange(session.signed, installation: "made-up-installation"), 400, "invalid_grant",
+                    "session_revoked", "lock")
+                try expectRefusal(
+                    client.get("/auth/token", bearer: session.signed), 401, "invalid_token", "session_revoked", "lock")
+            }
+        }
+        // By an application's clock that is some seconds off.
+        for age in [Duration.zero, .seconds(20), .seconds(-4)] {
+            let later = try clients[0].signedIn(site.tables.session(of: user, age: age).signed)
+            #expect(later.deviceID == fresh.deviceID)
+        }
+        #expect(try clients[1].exchange(stranger.signed).status == 200)
+    }
+
     @Test("revoking another device needs fresh proof, one's own does not")
     func revokingOthers() throws {
         let site = try Site()

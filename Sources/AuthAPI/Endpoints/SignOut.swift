@@ -14,18 +14,10 @@ struct SignOut: Sendable {
     }
 
     private func handle(_ request: APIRequest, _ caller: Caller) async throws(APIFailure) -> HTTPResponse {
-        let isEverywhere = try everywhere(request)
+        let isEverywhere = try request.flag("everywhere")
         try await domain { () async throws(AuthFailure) in
             try await devices.signOut(caller, everywhere: isEverywhere)
         }
         return .noContent
-    }
-
-    private func everywhere(_ request: APIRequest) throws(APIFailure) -> Bool {
-        guard !request.http.body.isEmpty, let value = try request.jsonObject()["everywhere"] else { return false }
-        guard let isEverywhere = value.boolValue else {
-            throw APIFailure(.malformed, "everywhere is neither true nor false.")
-        }
-        return isEverywhere
     }
 }

@@ -27,6 +27,15 @@ struct APIRequest: Sendable {
         return object
     }
 
+    /// A truth value among the members of the content; false where there is no content, no such member, or `null`.
+    func flag(_ name: String) throws(APIFailure) -> Bool {
+        guard !http.body.isEmpty, let value = try jsonObject()[name], value != .null else { return false }
+        guard let flag = value.boolValue else {
+            throw APIFailure(.malformed, "\(name) is neither true nor false.")
+        }
+        return flag
+    }
+
     /// The one value of a field, `nil` when it is absent.
     ///
     /// - Throws: when it was sent more than once, or is no UTF-8.

@@ -20,6 +20,14 @@ package protocol DeviceStore: Sendable {
         _ id: UUID, of userID: String, status: DeviceStatus, at now: Timestamp
     ) async throws(Unavailability) -> Bool
 
+    /// As `revokeDevice` with `.lost`, and with it ends and marks the user's sessions as `endAllSessions` does, but one
+    /// identity session and what rests on it. All of it in one transaction.
+    ///
+    /// - Returns: `false` where there is no such device of the user, and then nothing has changed.
+    func loseDevice(
+        _ id: UUID, of userID: String, sparing sessionID: String, at now: Timestamp
+    ) async throws(Unavailability) -> Bool
+
     /// Makes a lost device active; without effect on one in another state.
     func clearLostDevice(_ id: UUID, of userID: String, at now: Timestamp) async throws(Unavailability)
 

@@ -24,11 +24,11 @@ package protocol SessionStore: Sendable {
         token: Secret<String>, tokenHash: [UInt8]
     ) async throws(Unavailability) -> ExchangeView
 
-    /// The operator's claims for a user, and the device row of an installation.
+    /// The operator's claims for a session's user, the device row of an installation, and whether the session is marked.
     ///
     /// - Parameter candidateID: the id that the device would get if there is no row.
     func mintView(
-        userID: String, installationID: String?, deviceID: UUID?, candidateID: UUID
+        session: IdentitySession, installationID: String?, deviceID: UUID?, candidateID: UUID
     ) async throws(Unavailability) -> MintView
 
     /// Registers the device, ties the session to it and starts a device session where there is one to start, all or
@@ -36,7 +36,7 @@ package protocol SessionStore: Sendable {
     func register(_ registration: Registration) async throws(Unavailability) -> RegistrationOutcome
 
     /// Remembers a session that is used without a device.
-    func remember(_ session: SeenSession) async throws(Unavailability)
+    func remember(_ session: SeenSession) async throws(Unavailability) -> RegistrationOutcome
 
     /// Whether an access token, its session and its device may still be served, and whose they are; the user is read at
     /// every mint.
@@ -54,7 +54,10 @@ package protocol SessionStore: Sendable {
         accessSID: String, reason: RefusalReason, at now: Timestamp
     ) async throws(Unavailability)
 
-    /// Ends all device sessions of a user, and all identity sessions that we know of.
+    /// Ends all device sessions of a user and all identity sessions that we know of, and marks the user, so that
+    /// sessions which were never presented here are refused as `session_revoked`: those that can be read now, and those
+    /// that were made before. Within `Limits.clockSkew` of the mark the ids alone decide, for the application's clock is
+    /// another.
     func endAllSessions(of userID: String, reason: RefusalReason, at now: Timestamp) async throws(Unavailability)
 
     /// The user's row, for "who am I".
@@ -108,10 +111,13 @@ package struct ExchangeView: Sendable {
 package struct MintView: Sendable {
     package let device: Device?
     package let claims: CustomClaims
+    /// Whether a sign-out of all of the user's sessions meant this one too.
+    package let isMarked: Bool
 
-    package init(device: Device?, claims: CustomClaims) {
+    package init(device: Device?, claims: CustomClaims, isMarked: Bool) {
         self.device = device
         self.claims = claims
+        self.isMarked = isMarked
     }
 }
 

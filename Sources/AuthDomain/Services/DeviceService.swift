@@ -51,11 +51,17 @@ package struct DeviceService: Sendable {
     }
 
     /// Idempotent. Needs fresh proof, also for one's own device: a lost one stays out until its user clears it.
-    package func reportLost(_ id: String, _ caller: Caller) async throws(AuthFailure) {
+    ///
+    /// - Parameter endsSessions: all of the user's sessions but the caller's: the phone may hold one that was never
+    ///   presented here.
+    package func reportLost(_ id: String, endsSessions: Bool, _ caller: Caller) async throws(AuthFailure) {
         let target = try await device(id, caller)
         try gate.requireFreshProof(caller)
         _ = try await available { () async throws(Unavailability) in
-            try await store.revokeDevice(target.id, of: caller.userID, status: .lost, at: clock.now())
+            endsSessions
+                ? try await store.loseDevice(
+                    target.id, of: caller.userID, sparing: caller.identitySessionID, at: clock.now())
+                : try await store.revokeDevice(target.id, of: caller.userID, status: .lost, at: clock.now())
         }
     }
 

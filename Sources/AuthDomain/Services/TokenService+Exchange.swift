@@ -36,12 +36,14 @@ extension TokenService {
         for _ in 0..<Limits.rotationTriesMax {
             let proved = try await prove(request, keyring: keyring, at: now)
             if proved.session.impersonatedBy != nil {
-                return try await withoutRegistration(request, proved, keyring: keyring, at: now)
+                let answer = try await withoutRegistration(request, proved, keyring: keyring, at: now)
+                if let answer { return answer } else { continue }
             }
             guard let metadata = request.device else {
-                return try await withoutRegistration(
+                let answer = try await withoutRegistration(
                     request, proved, keyring: keyring, boundTo: startsDeviceSession ? nil : proved.link?.deviceID,
                     at: now)
+                if let answer { return answer } else { continue }
             }
             let answer = try await register(
                 metadata, request, proved, startsDeviceSession: startsDeviceSession, keyring: keyring, at: now)
@@ -88,20 +90,34 @@ extension TokenService {
         }
     }
 
+    /// Whatever its row says: all of the user's sessions were signed out.
+    private func refuseMarked(
+        _ view: MintView, _ request: SessionRequest, _ proved: Proved, keyring: Keyring, at now: Timestamp
+    ) async throws(AuthFailure) {
+        guard view.isMarked else { return }
+        throw await mint.refuse(
+            .sessionRevoked, deviceID: proved.link?.deviceID, presented: request.token, keyring: keyring, at: now)
+    }
+
+    /// `nil`: the session ended while we decided; look again.
     private func withoutRegistration(
         _ request: SessionRequest, _ proved: Proved, keyring: Keyring, boundTo deviceID: UUID? = nil,
         at now: Timestamp
-    ) async throws(AuthFailure) -> TokenAnswer {
+    ) async throws(AuthFailure) -> TokenAnswer? {
         let view = try await available { () async throws(Unavailability) in
             try await store.mintView(
-                userID: proved.user.id, installationID: nil, deviceID: deviceID, candidateID: UUID(random: random))
+                session: proved.session, installationID: nil, deviceID: deviceID, candidateID: UUID(random: random))
         }
+        try await refuseMarked(view, request, proved, keyring: keyring, at: now)
         let grant = try await admitted(
             request, proved, sessionID: proved.seen.accessSID, deviceID: deviceID, claims: view.claims,
             keyring: keyring, at: now)
         let isKnown = proved.link.map { $0.expiresAt == proved.session.expiresAt } ?? false
         if !isKnown {
-            try await available { () async throws(Unavailability) in try await store.remember(proved.seen) }
+            let outcome = try await available { () async throws(Unavailability) in
+                try await store.remember(proved.seen)
+            }
+            guard outcome == .registered else { return nil }
         }
         return try await mint.answer(grant, refresh: nil, keyring: keyring, at: now)
     }
@@ -114,7 +130,7 @@ extension TokenService {
         let candidate = UUID(random: random)
         let view = try await available { () async throws(Unavailability) in
             try await store.mintView(
-                userID: proved.user.id, installationID: metadata.installationID, deviceID: nil,
+                session: proved.session, installationID: metadata.installationID, deviceID: nil,
                 candidateID: candidate)
         }
         let admission = view.device?.admission(of: proved.session, firstSeenAt: proved.link?.firstSeenAt) ?? .asIs
@@ -123,6 +139,7 @@ extension TokenService {
                 reason, isDeviceHeld: true, deviceID: view.device?.id, presented: request.token, keyring: keyring,
                 at: now)
         }
+        try await refuseMarked(view, request, proved, keyring: keyring, at: now)
         let deviceID = view.device?.id ?? candidate
         let sessionID = UUID(random: random)
         let grant = try await admitted(

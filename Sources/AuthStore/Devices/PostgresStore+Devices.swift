@@ -42,17 +42,24 @@ extension PostgresStore: DeviceStore {
             let main = databases.current.main
             return try await main.retryingContention { () async throws(DatabaseError) in
                 try await main.transaction { transaction async throws(DatabaseError) in
-                    let held = try await transaction.run(
-                        Self.holdDevice, [.uuid(id), .text(userID), .text(status.rawValue), .timestamp(now)])
-                    guard !held.isEmpty else {
-                        // Held already, which is what was asked for; or not there.
-                        return try await !transaction.run(Self.deviceOfUser, [.uuid(id), .text(userID)]).isEmpty
-                    }
-                    try await self.endSessions(ofDevice: id, status, at: now, in: transaction)
-                    return true
+                    try await self.hold(id, of: userID, status, at: now, in: transaction)
                 }
             }
         }
+    }
+
+    /// `false` where there is no such device of the user.
+    func hold(
+        _ id: UUID, of userID: String, _ status: DeviceStatus, at now: Timestamp, in transaction: Transaction
+    ) async throws(DatabaseError) -> Bool {
+        let held = try await transaction.run(
+            Self.holdDevice, [.uuid(id), .text(userID), .text(status.rawValue), .timestamp(now)])
+        guard !held.isEmpty else {
+            // Held already, which is what was asked for; or not there.
+            return try await !transaction.run(Self.deviceOfUser, [.uuid(id), .text(userID)]).isEmpty
+        }
+        try await endSessions(ofDevice: id, status, at: now, in: transaction)
+        return true
     }
 
     package func revokeDevices(

@@ -8,6 +8,8 @@ struct IdentityStatements: Sendable {
     let sessionByToken: Statement
     /// `$1` the user's id as text.
     let userByID: Statement
+    /// `$1` the user's id as text, `$2` how many: the newest, for time tells of the others.
+    let sessionsOfUser: Statement
     /// `$1` ids as texts.
     let sessionsByID: Statement
     let usersByID: Statement
@@ -39,6 +41,12 @@ struct IdentityStatements: Sendable {
             WHERE \(writer.column("s", .sessionID)) = ANY(CAST($1 AS \(catalog.type(of: .sessionID))[]))
             """
         sessionsByID = Statement("identity_sessions", SQL(unsafeText: sessions), [.textArray])
+        let ofUser = """
+            SELECT \(writer.text("s", .sessionID)) AS session_id FROM \(writer.table(mapping.sessionTable)) s
+            WHERE \(writer.column("s", .sessionUserID)) = CAST($1 AS \(catalog.type(of: .sessionUserID)))
+            ORDER BY \(writer.column("s", .sessionCreatedAt)) DESC LIMIT $2
+            """
+        sessionsOfUser = Statement("identity_sessions_of_user", SQL(unsafeText: ofUser), [.text, .int64])
         let users = """
             SELECT \(writer.text("u", .userID)) AS user_id FROM \(writer.table(mapping.userTable)) u
             WHERE \(writer.column("u", .userID)) = ANY(CAST($1 AS \(catalog.type(of: .userID))[]))

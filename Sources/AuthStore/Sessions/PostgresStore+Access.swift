@@ -69,21 +69,6 @@ extension PostgresStore: SessionStore {
         }
     }
 
-    package func endAllSessions(
-        of userID: String, reason: RefusalReason, at now: Timestamp
-    ) async throws(Unavailability) {
-        try await reading { () async throws(DatabaseError) in
-            let values: [SQLValue] = [.text(userID), .text(reason.rawValue), .timestamp(now)]
-            let main = databases.current.main
-            try await main.retryingContention { () async throws(DatabaseError) in
-                try await main.transaction { transaction async throws(DatabaseError) in
-                    _ = try await transaction.run(Self.endDeviceSessions, values)
-                    _ = try await transaction.run(Self.endIdentitySessions, values)
-                }
-            }
-        }
-    }
-
     /// A token without a device session lives as long as nobody has signed its session out, no device that the session
     /// was ever exchanged with is held, and the device that it names is active.
     private static let accessSession = Statement(
@@ -108,23 +93,5 @@ extension PostgresStore: SessionStore {
         )
         INSERT INTO sallyport.audit_events (at, event, user_id, device_id, reason)
         SELECT $3, 'identity_session_ended', user_id, device_id, $2 FROM ended
-        """, [.text, .text, .timestamp])
-
-    private static let endDeviceSessions = Statement(
-        "end_device_sessions",
-        """
-        WITH ended AS (
-            UPDATE sallyport.device_sessions SET ended_at = $3, end_reason = $2
-            WHERE user_id = $1 AND ended_at IS NULL RETURNING id, user_id, device_id
-        )
-        INSERT INTO sallyport.audit_events (at, event, user_id, device_session_id, device_id, reason)
-        SELECT $3, 'session_ended', user_id, id, device_id, $2 FROM ended
-        """, [.text, .text, .timestamp])
-
-    private static let endIdentitySessions = Statement(
-        "end_identity_sessions",
-        """
-        UPDATE sallyport.identity_sessions SET ended_at = $3, end_reason = $2
-        WHERE user_id = $1 AND ended_at IS NULL
         """, [.text, .text, .timestamp])
 }

@@ -21,29 +21,57 @@ extension PostgresStore {
     }
 
     package func mintView(
-        userID: String, installationID: String?, deviceID: UUID?, candidateID: UUID
+        session: IdentitySession, installationID: String?, deviceID: UUID?, candidateID: UUID
     ) async throws(Unavailability) -> MintView {
         try await reading { () async throws(DatabaseError) in
-            let main = databases.current.main
+            let (main, userID) = (databases.current.main, session.userID)
+            let mark = main.beginRead(
+                Self.sessionMark,
+                [.text(userID), .text(session.id), .timestamp(session.createdAt + AuthDomain.Limits.clockSkew)])
             guard let installationID else {
                 let claims = main.beginRead(Self.userClaims, [.text(userID), .optional(deviceID, SQLValue.uuid)])
-                return MintView(device: nil, claims: try await customClaims(claims))
+                return MintView(
+                    device: nil, claims: try await customClaims(claims),
+                    isMarked: try await mark.rows().first?.bool("is_marked") ?? false)
             }
             let device = main.beginRead(Self.deviceByInstallation, [.text(userID), .text(installationID)])
             let claims = main.beginRead(
                 Self.installationClaims, [.text(userID), .text(installationID), .uuid(candidateID)])
             return MintView(
                 device: try await device.rows().first.map(Device.init(row:)),
-                claims: try await customClaims(claims))
+                claims: try await customClaims(claims),
+                isMarked: try await mark.rows().first?.bool("is_marked") ?? false)
         }
     }
 
-    package func remember(_ session: SeenSession) async throws(Unavailability) {
+    package func remember(_ session: SeenSession) async throws(Unavailability) -> RegistrationOutcome {
         notice(session)
-        try await reading { () async throws(DatabaseError) in
-            _ = try await databases.current.main.write(
-                Self.rememberSession, Self.values(of: session) + [.null])
+        return try await reading { () async throws(DatabaseError) in
+            let main = databases.current.main
+            return try await main.retryingContention { () async throws(DatabaseError) in
+                try await main.transaction { transaction async throws(DatabaseError) in
+                    _ = try await transaction.run(Self.joinUser, [.text(session.session.userID)])
+                    return try await self.remember(session, boundTo: nil, in: transaction)
+                }
+            }
         }
+    }
+
+    /// Under the user's lock, so that a sign-out of all sessions comes before or after it. What has ended or is marked
+    /// rolls the transaction back.
+    func remember(
+        _ seen: SeenSession, boundTo deviceID: UUID?, in transaction: Transaction
+    ) async throws(DatabaseError) -> RegistrationOutcome {
+        let rows = try await transaction.run(
+            Self.rememberSession,
+            [
+                .text(seen.session.id), .text(seen.session.userID), .bytes(seen.tokenHash), .text(seen.accessSID),
+                .timestamp(seen.session.expiresAt), .timestamp(seen.seenAt), .optional(deviceID, SQLValue.uuid),
+                .timestamp(seen.session.createdAt + AuthDomain.Limits.clockSkew),
+            ])
+        if try rows.first?.bool("is_live") ?? false { return .registered }
+        transaction.rollBackAtEnd()
+        return .changed
     }
 
     package func user(_ id: String) async throws(Unavailability) -> IdentityUser? {
@@ -58,13 +86,6 @@ extension PostgresStore {
         guard let link else { return nil }
         return try await databases.current.identity.read(identity.userByID, [.text(link.userID)]).first
             .flatMap(IdentityUser.init(row:))
-    }
-
-    static func values(of seen: SeenSession) -> [SQLValue] {
-        [
-            .text(seen.session.id), .text(seen.session.userID), .bytes(seen.tokenHash), .text(seen.accessSID),
-            .timestamp(seen.session.expiresAt), .timestamp(seen.seenAt),
-        ]
     }
 
     private static let sessionLink = Statement(
@@ -88,8 +109,12 @@ extension PostgresStore {
             (SELECT id FROM sallyport.devices WHERE user_id = $1 AND installation_id = $2), $3))::text AS claims
         """, [.text, .text, .uuid])
 
-    /// `$7` the device that the session is bound to; NULL leaves it as it is.
-    static let rememberSession = Statement(
+    /// Exchanges of one user hold it together; a sign-out of all of their sessions waits for it, and they for that.
+    private static let joinUser = Statement(
+        "join_user", "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 1))", [.text])
+
+    /// `$7` the device that the session is bound to; NULL leaves it as it is. `$8` as in `sessionMark`.
+    private static let rememberSession = Statement(
         "remember_session",
         """
         INSERT INTO sallyport.identity_sessions
@@ -97,6 +122,7 @@ extension PostgresStore {
         VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
         ON CONFLICT (id) DO UPDATE SET token_hash = $3, expires_at = $5, last_seen_at = $6,
             doubted_at = NULL, doubt_reason = NULL, device_id = COALESCE($7, sallyport.identity_sessions.device_id)
-        RETURNING ended_at IS NULL AS is_live
-        """, [.text, .text, .bytes, .text, .timestamp, .timestamp, .uuid])
+        RETURNING ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM sallyport.user_marks m WHERE m.user_id = $2
+            AND ($1 = ANY(m.session_ids) OR m.marked_at > $8 AND m.spared_id IS DISTINCT FROM $1)) AS is_live
+        """, [.text, .text, .bytes, .text, .timestamp, .timestamp, .uuid, .timestamp])
 }

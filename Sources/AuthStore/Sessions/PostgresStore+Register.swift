@@ -4,8 +4,8 @@ import Postgres
 import Primitives
 
 extension PostgresStore {
-    /// Device, tie and device session in one transaction. The device's row is locked first, as a revocation does: one
-    /// of the two comes second and sees the other.
+    /// Device, tie and device session in one transaction. The device's row is locked before its sessions, as a revocation
+    /// does: one of the two comes second and sees the other.
     package func register(_ registration: Registration) async throws(Unavailability) -> RegistrationOutcome {
         notice(registration.seen)
         let push = try registration.push.map { push throws(Unavailability) in
@@ -32,6 +32,13 @@ extension PostgresStore {
     ) async throws(DatabaseError) -> RegistrationOutcome {
         let (seen, deviceID) = (registration.seen, registration.deviceID)
         let metadata = registration.metadata
+        let fingerprint = SQLValue.optional(push?.fingerprint, SQLValue.bytes)
+        // Whatever two exchanges can meet on, one of them passes first.
+        _ = try await transaction.run(
+            Self.takeTurns, [.text(seen.session.userID), .text(metadata.installationID), fingerprint])
+        _ = try await transaction.run(
+            Self.takePushToken,
+            [.uuid(deviceID), .text(metadata.installationID), .text(seen.session.userID), fingerprint])
         let device = try await transaction.run(
             Self.registerDevice,
             [
@@ -45,17 +52,15 @@ extension PostgresStore {
             transaction.rollBackAtEnd()
             return .changed
         }
-        _ = try await transaction.run(
-            Self.endOtherBindings, [.text(metadata.installationID), .text(seen.session.userID)])
-        if let push { try await bind(push, to: deviceID, in: transaction) }
-        // An exchange ties the session to the device; only `GET /auth/token` binds it.
-        let bound: SQLValue = registration.deviceSession == nil ? .uuid(deviceID) : .null
-        let session = try await transaction.run(Self.rememberSession, Self.values(of: seen) + [bound])
-        // Signed out, or one of its devices held, since it was looked at.
-        guard try session.first?.bool("is_live") ?? false else {
-            transaction.rollBackAtEnd()
-            return .changed
+        if let push {
+            _ = try await transaction.run(
+                Self.setPushToken,
+                [.uuid(deviceID), .text(push.provider), .bytes(push.token), .bytes(push.fingerprint)])
         }
+        // An exchange ties the session to the device; only `GET /auth/token` binds it.
+        let bound = registration.deviceSession == nil ? deviceID : nil
+        // Signed out, or one of its devices held, since it was looked at.
+        guard try await remember(seen, boundTo: bound, in: transaction) == .registered else { return .changed }
         _ = try await transaction.run(
             Self.tie, [.text(seen.session.id), .uuid(deviceID), .timestamp(seen.seenAt)])
         if let session = registration.deviceSession {
@@ -79,14 +84,6 @@ extension PostgresStore {
                 .bytes(session.sealedSecret), .int64(session.issued.generation), .text(session.issued.kid),
                 .timestamp(session.issued.issuedAt), .timestamp(session.issued.expiresAt), .bool(session.isVerified),
             ])
-    }
-
-    private func bind(
-        _ push: SealedPush, to deviceID: UUID, in transaction: Transaction
-    ) async throws(DatabaseError) {
-        _ = try await transaction.run(Self.takePushToken, [.bytes(push.fingerprint), .uuid(deviceID)])
-        _ = try await transaction.run(
-            Self.setPushToken, [.uuid(deviceID), .text(push.provider), .bytes(push.token), .bytes(push.fingerprint)])
     }
 
     private func sealed(_ push: PushRegistration, for deviceID: UUID) throws(Unavailability) -> SealedPush {
@@ -120,20 +117,29 @@ extension PostgresStore {
         """,
         [.uuid, .text, .text, .text, .text, .text, .text, .text, .timestamp, .bool, .timestamp])
 
-    /// The installation has a new user: the push address behind it is theirs now.
-    private static let endOtherBindings = Statement(
-        "end_other_bindings",
+    /// By user (together, as in `joinUser`), installation and push token, in this order everywhere. The locks come in a
+    /// statement of their own: the next one sees what those before it have committed.
+    private static let takeTurns = Statement(
+        "take_registration_turns",
         """
-        UPDATE sallyport.devices SET push_provider = NULL, sealed_push_token = NULL, push_fingerprint = NULL
-        WHERE installation_id = $1 AND user_id <> $2 AND push_fingerprint IS NOT NULL
-        """, [.text, .text])
+        SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 1)), pg_advisory_xact_lock(hashtextextended($2, 2)),
+            CASE WHEN $3 IS NOT NULL THEN pg_advisory_xact_lock(hashtextextended(encode($3, 'hex'), 3)) END
+        """, [.text, .text, .bytes])
 
+    /// The installation has a new user, or the push token a new device: what was bound before is no longer. Rows are
+    /// locked in the order of their ids, the device's own among them.
     private static let takePushToken = Statement(
         "take_push_token",
         """
-        UPDATE sallyport.devices SET push_provider = NULL, sealed_push_token = NULL, push_fingerprint = NULL
-        WHERE push_fingerprint = $1 AND id <> $2
-        """, [.bytes, .uuid])
+        WITH met AS MATERIALIZED (
+            SELECT id FROM sallyport.devices
+            WHERE id = $1 OR installation_id = $2 AND user_id <> $3 AND push_fingerprint IS NOT NULL
+                OR push_fingerprint = $4
+            ORDER BY id FOR UPDATE
+        )
+        UPDATE sallyport.devices d SET push_provider = NULL, sealed_push_token = NULL, push_fingerprint = NULL
+        FROM met WHERE d.id = met.id AND d.id <> $1
+        """, [.uuid, .text, .text, .bytes])
 
     private static let setPushToken = Statement(
         "set_push_token",

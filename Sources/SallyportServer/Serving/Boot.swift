@@ -78,6 +78,9 @@ struct Boot: Sendable {
         try await domain { () async throws(AuthDomain.Unavailability) in try await keyring.loadOrCreate() }
         let mapping = try setting { () throws(SettingProblem) in try settings.identityMapping() }
         let catalog = try await catalog(mapping)
+        try await database { () async throws(DatabaseError) in
+            try await mapping.record(in: loops.first.main, ifAlsoOf: loops.first.identity)
+        }
         if loops.first.identity.mayReadReplica {
             logger.warning("the identity store may be a replica: only what it shows as live is believed")
         }
