@@ -10,3 +10,10 @@ let rsaExponentBytesMax = 4
 let aes256KeyBytes = 32
 let gcmNonceBytes = 12
 let gcmTagBytes = 16
+
+/// Bytes of a coordinate of P-256 and of each half of its signature, and of the longest DER form of the latter.
+let p256NumberBytes = 32
+let p256DERSignatureBytesMax = 72
+
+/// SEC 2 §2.4.2 calls the curve secp256r1; libcrypto knows both names.
+let p256GroupName: StaticString = "P-256"

@@ -33,6 +33,13 @@ func require(_ status: Int32, else error: CryptoError = .unavailable) throws(Cry
     guard succeeded(status) else { throw error }
 }
 
+/// For names that libcrypto keeps the address of: a String's bytes would be gone when it reads them.
+///
+/// SAFETY: a literal's bytes live as long as the process and end with a zero.
+func address(of name: StaticString) -> UnsafePointer<CChar> {
+    UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+}
+
 /// Algorithms looked up once: a look-up by name costs more than the hash of a short text.
 enum Algorithm {
     // SAFETY: set once under the runtime's lock, never freed, and constant for libcrypto.

@@ -29,7 +29,8 @@ package final class RSAPrivateKey: @unchecked Sendable {
     /// - Throws: `keyRefused` for anything else, trailing bytes, another kind of key, fewer than 2048 bits, and a key
     ///   whose parts do not belong together.
     package convenience init(pkcs8DER der: [UInt8]) throws(CryptoError) {
-        let key = try Self.imported(der)
+        let key = try PKCS8.read(der)
+        guard EVP_PKEY_get_base_id(key.pointer) == EVP_PKEY_RSA else { throw .keyRefused }
         try self.init(owning: key)
         // Parts that do not belong together show here, and not when a client refuses the first token.
         let probe = Array("sallyport key check".utf8)
@@ -45,17 +46,7 @@ package final class RSAPrivateKey: @unchecked Sendable {
     }
 
     /// PKCS #8, DER; the same bytes for the same key.
-    package func pkcs8DER() -> Secret<[UInt8]> {
-        guard let info = EVP_PKEY2PKCS8(key.pointer) else { preconditionFailure("no memory to write a key") }
-        defer { PKCS8_PRIV_KEY_INFO_free(info) }
-        let count = i2d_PKCS8_PRIV_KEY_INFO(info, nil)
-        precondition(count > 0, "a key that libcrypto holds can be written")
-        return Secret(
-            [UInt8](unsafeUninitializedCapacity: Int(count)) { bytes, initializedCount in
-                var end = bytes.baseAddress
-                initializedCount = Int(i2d_PKCS8_PRIV_KEY_INFO(info, &end))
-            })
-    }
+    package func pkcs8DER() -> Secret<[UInt8]> { PKCS8.write(key) }
 
     package func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
         let context = try OpenSSLHandle(EVP_MD_CTX_new(), release: EVP_MD_CTX_free)
@@ -65,27 +56,6 @@ package final class RSAPrivateKey: @unchecked Sendable {
         try require(EVP_DigestSign(context.pointer, &signature, &count, message, message.count))
         guard count == signature.count else { throw .unavailable }
         return signature
-    }
-
-    private static func imported(_ der: [UInt8]) throws(CryptoError) -> OpenSSLHandle {
-        // SAFETY: the parser moves `rest` inside the buffer, which lives until the closure returns.
-        let (info, consumed) = der.withUnsafeBufferPointer { bytes in
-            var rest = bytes.baseAddress
-            let info = d2i_PKCS8_PRIV_KEY_INFO(nil, &rest, bytes.count)
-            return (info, rest.flatMap { end in bytes.baseAddress.map { end - $0 } } ?? 0)
-        }
-        guard let info else {
-            ERR_clear_error()
-            throw .keyRefused
-        }
-        let owned = try OpenSSLHandle(info, release: PKCS8_PRIV_KEY_INFO_free)
-        guard consumed == der.count, let key = EVP_PKCS82PKEY(owned.pointer) else {
-            ERR_clear_error()
-            throw .keyRefused
-        }
-        let result = try OpenSSLHandle(key, release: EVP_PKEY_free)
-        guard EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA else { throw .keyRefused }
-        return result
     }
 
     private static func number(

@@ -49,9 +49,8 @@ package final class RSAPublicKey: @unchecked Sendable {
         let n = try OpenSSLHandle(BN_bin2bn(modulus, Int32(modulus.count), nil), release: BN_free)
         let e = try OpenSSLHandle(BN_bin2bn(exponent, Int32(exponent.count), nil), release: BN_free)
         let builder = try OpenSSLHandle(OSSL_PARAM_BLD_new(), release: OSSL_PARAM_BLD_free)
-        // The builder keeps the names' addresses: a String's bytes would be gone when the parameters are read.
-        try require(OSSL_PARAM_BLD_push_BN(builder.pointer, Self.address(of: "n"), n.pointer))
-        try require(OSSL_PARAM_BLD_push_BN(builder.pointer, Self.address(of: "e"), e.pointer))
+        try require(OSSL_PARAM_BLD_push_BN(builder.pointer, address(of: "n"), n.pointer))
+        try require(OSSL_PARAM_BLD_push_BN(builder.pointer, address(of: "e"), e.pointer))
         guard let parameters = OSSL_PARAM_BLD_to_param(builder.pointer) else { throw .unavailable }
         defer { OSSL_PARAM_free(parameters) }
         let context = try OpenSSLHandle(EVP_PKEY_CTX_new_from_name(nil, "RSA", nil), release: EVP_PKEY_CTX_free)
@@ -59,11 +58,6 @@ package final class RSAPublicKey: @unchecked Sendable {
         var key: OpaquePointer?
         try require(EVP_PKEY_fromdata(context.pointer, &key, sallyport_evp_public_key, parameters), else: .keyRefused)
         return try OpenSSLHandle(key, release: EVP_PKEY_free)
-    }
-
-    /// SAFETY: a literal's bytes live as long as the process and end with a zero.
-    private static func address(of name: StaticString) -> UnsafePointer<CChar> {
-        UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }
 }
 

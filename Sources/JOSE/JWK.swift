@@ -2,36 +2,50 @@ package import Crypto
 package import JSON
 import Primitives
 
-/// A public RSA key for RS256 as JSON. Source: RFC 7517 §4, RFC 7518 §6.3.1.
+/// A public key as JSON. Source: RFC 7517 §4, RFC 7518 §6.2.1 and §6.3.1.
 package struct JWK: Equatable, Sendable {
-    package let key: RSAPublicKey
+    package let key: VerificationKey
     package let kid: String
 
     /// One of our keys: its `kid` is the thumbprint, so that a name always means the same key.
-    package init(_ key: RSAPublicKey) {
+    package init(_ key: VerificationKey) {
         self.key = key
         // RFC 7638 §3.2 and §3.3: the required members in the order of their names, without blanks.
-        let members: JSONObject = ["e": .number(key.exponent), "kty": "RSA", "n": .number(key.modulus)]
+        let members: JSONObject =
+            switch key {
+            case .rsa(let key): ["e": .number(key.exponent), "kty": "RSA", "n": .number(key.modulus)]
+            case .p256(let key): ["crv": "P-256", "kty": "EC", "x": .number(key.x), "y": .number(key.y)]
+            }
         kid = JWKThumbprint.text(of: members)
     }
 
     /// A key of somebody else, under the name that they gave it.
-    init(_ key: RSAPublicKey, foreignKID: String) {
+    init(_ key: VerificationKey, foreignKID: String) {
         self.key = key
         kid = foreignKID
     }
 
-    /// Exactly `kty, use, alg, kid, n, e`: more members have broken readers, `null` ones too.
+    /// Exactly `kty, use, alg, kid` and the numbers: more members have broken readers, `null` ones too.
     package var json: JSONObject {
-        [
-            "kty": "RSA", "use": "sig", "alg": .string(rs256), "kid": .string(kid),
-            "n": .number(key.modulus), "e": .number(key.exponent),
-        ]
+        let algorithm = JSONValue.string(key.algorithm.rawValue)
+        return switch key {
+        case .rsa(let key):
+            [
+                "kty": "RSA", "use": "sig", "alg": algorithm, "kid": .string(kid),
+                "n": .number(key.modulus), "e": .number(key.exponent),
+            ]
+        case .p256(let key):
+            [
+                "kty": "EC", "use": "sig", "alg": algorithm, "kid": .string(kid), "crv": "P-256",
+                "x": .number(key.x), "y": .number(key.y),
+            ]
+        }
     }
 }
 
 extension JSONValue {
-    /// Base64url of a big-endian number without leading zeros. Source: RFC 7518 §2, Base64urlUInt.
+    /// Base64url of a big-endian number: of RSA without leading zeros, of P-256 with 32 bytes. Source: RFC 7518 §2,
+    /// Base64urlUInt, and §6.2.1.2.
     fileprivate static func number(_ bytes: [UInt8]) -> JSONValue {
         .string(Base64URL.encode(bytes))
     }

@@ -2,7 +2,7 @@ package import Crypto
 import JSON
 import Primitives
 
-/// The keys of a JWK set that can check RS256, each under its own `kid`. Source: RFC 7517 §5.
+/// The keys of a JWK set that can check RS256 or ES256, each under its own `kid`. Source: RFC 7517 §5.
 package struct JWKSet: Equatable, Sendable {
     package let keys: [JWK]
 
@@ -13,7 +13,7 @@ package struct JWKSet: Equatable, Sendable {
     package var isEmpty: Bool { keys.isEmpty }
     package var kids: [String] { keys.map(\.kid) }
 
-    package subscript(kid: String) -> RSAPublicKey? {
+    package subscript(kid: String) -> VerificationKey? {
         keys.first { areIdentical($0.kid, kid) }?.key
     }
 
@@ -45,15 +45,26 @@ package struct JWKSet: Equatable, Sendable {
     }
 
     private static func usableKey(_ jwk: JSONObject) -> JWK? {
-        guard jwk["kty"] == "RSA",
+        guard let key = verificationKey(jwk),
             jwk["use"] == nil || jwk["use"] == "sig",
-            jwk["alg"] == nil || jwk["alg"] == .string(rs256),
+            jwk["alg"] == nil || jwk["alg"] == .string(key.algorithm.rawValue),
             jwk["key_ops"] == nil || jwk["key_ops"]?.arrayValue?.contains("verify") == true,
-            let kid = jwk["kid"]?.stringValue, !kid.isEmpty,
-            let modulus = number(jwk["n"]), let exponent = number(jwk["e"]),
-            let key = try? RSAPublicKey(modulus: modulus, exponent: exponent)
+            let kid = jwk["kid"]?.stringValue, !kid.isEmpty
         else { return nil }
         return JWK(key, foreignKID: kid)
+    }
+
+    private static func verificationKey(_ jwk: JSONObject) -> VerificationKey? {
+        if jwk["kty"] == "RSA", let modulus = number(jwk["n"]), let exponent = number(jwk["e"]) {
+            return (try? RSAPublicKey(modulus: modulus, exponent: exponent)).map(VerificationKey.rsa)
+        }
+        // RFC 7518 §6.2.1.2: coordinates have the full length of 32 bytes.
+        if jwk["kty"] == "EC", jwk["crv"] == "P-256", let x = jwk["x"]?.stringValue.flatMap(Base64URL.decode(_:)),
+            let y = jwk["y"]?.stringValue.flatMap(Base64URL.decode(_:))
+        {
+            return (try? P256PublicKey(x: x, y: y)).map(VerificationKey.p256)
+        }
+        return nil
     }
 
     /// Some servers write the sign byte of a DER integer; tolerated here, never written.

@@ -1,3 +1,4 @@
+package import Crypto
 package import JSON
 import Primitives
 
@@ -24,13 +25,16 @@ package struct JWTHeader: Equatable, Sendable {
     /// The kind of token, such as `at+jwt`. Source: RFC 8725 §3.11.
     package let type: String
     package let kid: String
+    /// Of the key that signs.
+    package let algorithm: SignatureAlgorithm
 
-    package init(type: String, kid: String) {
+    package init(type: String, kid: String, algorithm: SignatureAlgorithm = .rs256) {
         self.type = type
         self.kid = kid
+        self.algorithm = algorithm
     }
 
     package var json: JSONObject {
-        ["alg": .string(rs256), "typ": .string(type), "kid": .string(kid)]
+        ["alg": .string(algorithm.rawValue), "typ": .string(type), "kid": .string(kid)]
     }
 }

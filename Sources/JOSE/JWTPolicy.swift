@@ -1,3 +1,5 @@
+package import Crypto
+
 /// What a token must be besides well signed.
 ///
 /// Always demanded: `iss` of the list, `aud` holding one of the list, `sub` (a text that is not empty), `iat` not ahead
@@ -29,10 +31,12 @@ package struct JWTPolicy: Sendable {
     package var lifetimeMax: Duration?
     /// Claims that must be there besides those above, whatever their value.
     package var requiredClaims: [String]
+    package var algorithms: Set<SignatureAlgorithm>
 
     package init(
         type: TypeRule, issuers: [String], audiences: [String], leeway: Duration = .tokenLeeway,
-        expiry: ExpiryRule = .refusesExpired, lifetimeMax: Duration? = nil, requiredClaims: [String] = []
+        expiry: ExpiryRule = .refusesExpired, lifetimeMax: Duration? = nil, requiredClaims: [String] = [],
+        algorithms: Set<SignatureAlgorithm> = [.rs256]
     ) {
         self.type = type
         self.issuers = issuers
@@ -41,5 +45,6 @@ package struct JWTPolicy: Sendable {
         self.expiry = expiry
         self.lifetimeMax = lifetimeMax
         self.requiredClaims = requiredClaims
+        self.algorithms = algorithms
     }
 }

@@ -10,9 +10,9 @@ package enum JWTVerifier {
     /// - Throws: the first check that fails, in the order algorithm, key, signature, type, issuer, audience, subject,
     ///   required claims, times; `expired` comes last, and only for a token without another fault.
     package static func verify(
-        _ jws: UnverifiedJWS, keys: (_ kid: String) -> RSAPublicKey?, policy: JWTPolicy, now: Timestamp
+        _ jws: UnverifiedJWS, keys: (_ kid: String) -> VerificationKey?, policy: JWTPolicy, now: Timestamp
     ) throws(JOSEError) -> VerifiedJWT {
-        try jws.verifySignature(keys: keys)
+        try jws.verifySignature(algorithms: policy.algorithms, keys: keys)
         guard let kid = jws.kid else { throw .malformed }
         // RFC 7519 §5.2: a nested token has `cty`; we make and take none.
         guard jws.header["cty"] == nil else { throw .typeMismatch }

@@ -54,22 +54,31 @@ package struct UnverifiedJWS: Sendable {
 
     /// Proves the signature, by a key that `keys` finds for the header's `kid`.
     ///
-    /// The only algorithm is RS256. Keys in or behind the header (`jwk`, `jku`, `x5c`, `x5u`) are never looked at.
+    /// Keys in or behind the header (`jwk`, `jku`, `x5c`, `x5u`) are never looked at.
     ///
-    /// - Throws: `algorithmNotAllowed`, `malformed` without a `kid`, `unknownKey`, `signatureInvalid`.
+    /// - Parameter algorithms: what the caller takes; our own tokens have RS256.
+    /// - Throws: `algorithmNotAllowed`, also where the key is of another algorithm; `malformed` without a `kid`, `unknownKey`, `signatureInvalid`.
     package func verifySignature(
-        keys: (_ kid: String) -> RSAPublicKey?
+        algorithms: Set<SignatureAlgorithm> = [.rs256], keys: (_ kid: String) -> VerificationKey?
     ) throws(JOSEError) {
-        // RFC 8725 §3.1: the algorithm is ours to choose; the header may only agree.
-        guard areIdentical(algorithm, rs256) else { throw .algorithmNotAllowed }
+        // RFC 8725 §3.1: the algorithm is ours to choose, and one for each key; the header may only agree.
+        guard let stated = SignatureAlgorithm(exactly: algorithm), algorithms.contains(stated) else {
+            throw .algorithmNotAllowed
+        }
         guard let kid else { throw .malformed }
         guard let key = keys(kid) else { throw .unknownKey(kid: kid) }
+        guard key.algorithm == stated else { throw .algorithmNotAllowed }
         guard key.isValidSignature(signature, of: signingInput) else { throw .signatureInvalid }
     }
 }
 
-/// The one algorithm of this module. Source: RFC 7518 §3.3.
-let rs256 = "RS256"
+extension SignatureAlgorithm {
+    /// `String` compares by canonical equivalence; a header is compared byte by byte.
+    init?(exactly text: String) {
+        guard let known = Self.allCases.first(where: { areIdentical($0.rawValue, text) }) else { return nil }
+        self = known
+    }
+}
 
 extension JSONObject {
     /// - Throws: `malformed` for everything but one JSON object.

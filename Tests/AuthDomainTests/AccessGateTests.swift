@@ -91,7 +91,7 @@ struct AccessGateTests {
         let answer = try await stack.exchange()
         let claims = try DecodedToken(answer.accessToken).claims
         func signed(
-            _ claims: JSONObject, type: String = "at+jwt", by key: RSAPrivateKey = FixedKeys.signing
+            _ claims: JSONObject, type: String = "at+jwt", by key: SigningKey = FixedKeys.signing
         ) throws -> String {
             let input = JWS.signingInput(
                 header: JWTHeader(type: type, kid: JWK(key.publicKey).kid).json, claims: claims)

@@ -139,7 +139,7 @@ struct RefreshRefusalTests {
         let claims = try DecodedToken(good).claims
         func forged(
             _ change: (inout JSONObject) -> Void = { _ in }, type: String = "rt+jwt",
-            by key: RSAPrivateKey = FixedKeys.refresh, kid: String? = nil
+            by key: SigningKey = FixedKeys.refresh, kid: String? = nil
         ) throws -> String {
             var claims = claims
             change(&claims)
@@ -242,7 +242,7 @@ struct RefreshRefusalTests {
     }
 
     private func signed(
-        _ claims: JSONObject, type: String, by key: RSAPrivateKey, kid: String?
+        _ claims: JSONObject, type: String, by key: SigningKey, kid: String?
     ) throws -> String {
         let header = JWTHeader(type: type, kid: kid ?? JWK(key.publicKey).kid)
         let input = JWS.signingInput(header: header.json, claims: claims)

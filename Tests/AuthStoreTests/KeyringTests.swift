@@ -138,7 +138,8 @@ struct KeyringTests {
             try await keyring.loadOrCreate()
             let before = keyring.published?.map(\.kid)
             let forged = FixedKeys.pair(.access, .next, FixedKeys.foreign)
-            let (n, e) = (Hex.encode(forged.jwk.key.modulus), Hex.encode(forged.jwk.key.exponent))
+            guard case .rsa(let key) = forged.jwk.key else { preconditionFailure("the fixed keys are RSA keys") }
+            let (n, e) = (Hex.encode(key.modulus), Hex.encode(key.exponent))
             let mac = Hex.encode(FixedKeys.hasher.publicMAC(kid: forged.kid, purpose: .access))
             try tables.sql(
                 """

@@ -24,7 +24,7 @@ package enum FixedKeys {
     }
 
     package static func pair(
-        _ purpose: KeyPurpose, _ state: KeyState, _ key: RSAPrivateKey, createdAt: Timestamp = createdAt
+        _ purpose: KeyPurpose, _ state: KeyState, _ key: SigningKey, createdAt: Timestamp = createdAt
     ) -> KeyPair {
         KeyPair(purpose: purpose, state: state, privateKey: key, createdAt: createdAt)
     }
@@ -43,9 +43,9 @@ package enum FixedKeys {
         }
     }
 
-    private static func made() -> RSAPrivateKey {
+    private static func made() -> SigningKey {
         do {
-            return try .generate(bits: 2_048)
+            return .rsa(try .generate(bits: 2_048))
         } catch {
             preconditionFailure("no RSA key: \(error)")
         }

@@ -24,6 +24,19 @@ enum TestKeys {
         +Exg9wMqh7hELIsrWl/x/nsKvD7LFkFNdnd2I+GMFla62tr0k1w6dMxgEGwixWYWq+iOiw0BId+qcXVA
         """
 
+    /// PKCS #8, another curve of 256 bits.
+    static let secp256k1 = """
+        MIGEAgEAMBAGByqGSM49AgEGBSuBBAAKBG0wawIBAQQgCLfnDO2xR8xd2ndmD/DttKzdKCY5O0jqUvfU3ks9WfahRANCAAT/KdpSGybo0y\
+        CNwf3swZ5Tr2WfNX+qZeX2UR4l6iDcxDmFFX8nCHNHkmGkw/9yQJDaR/U67jK4/IjwDDF6ViC8
+        """
+
+    /// PKCS #8, P-384.
+    static let p384 = """
+        MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDB+ZKeQoOy6SlKLOOj/UuImevUHlw9Ri5rYd+1nbIWdwoeuF9gG/jFwKymUlt\
+        dWOpyhZANiAAQu2duxBXb4EwWqoc2Db1Z7YEsGsgEchE8LDGldUa/fq752cI/xWV2cC9OHklxIsPUIb2pNHsw8A1Jh1XlEIjkK68fxGpwj\
+        v4/7wbI31FIPewq57Xkf2mI9uJBWwbRyU5w=
+        """
+
     private static func generated() -> RSAPrivateKey {
         do {
             return try RSAPrivateKey.generate(bits: 2048)

@@ -18,7 +18,7 @@ final class CachingVerifier {
     private(set) var judged = 0
     private(set) var fetches = 0
     private(set) var refusals: [String] = []
-    private var keys: [String: RSAPublicKey]?
+    private var keys: [String: VerificationKey]?
     private var fetchedAt = 0.0
     private var blockedUntil = 0.0
     private var budget = CachingVerifier.budgetMax

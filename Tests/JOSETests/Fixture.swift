@@ -47,9 +47,9 @@ enum TestKeys {
     static let signing = generated()
     static let other = generated()
 
-    private static func generated() -> RSAPrivateKey {
+    private static func generated() -> SigningKey {
         do {
-            return try RSAPrivateKey.generate(bits: 2048)
+            return .rsa(try .generate(bits: 2048))
         } catch {
             preconditionFailure("no test key: \(error)")
         }

@@ -21,6 +21,26 @@ struct JWKTests {
         #expect(jwk.json["kid"]?.stringValue == JWKThumbprint.of(jwk.json))
     }
 
+    @Test("a P-256 key has its seven members, is read back under its thumbprint, and needs whole coordinates")
+    func ellipticCurve() throws {
+        let jwk = JWK(.p256(try P256PrivateKey.generate().publicKey))
+        #expect(jwk.json.names == ["kty", "use", "alg", "kid", "crv", "x", "y"])
+        #expect(jwk.json["alg"] == "ES256")
+        #expect(jwk.kid == JWKThumbprint.of(jwk.json))
+        #expect(try JWKSet.parse(JWKSet.render([jwk])).keys == [jwk])
+        let x = try #require(Base64URL.decode(try jwk.json.text("x")))
+        let refused: [(String, JSONValue?)] = [
+            ("crv", nil), ("crv", "P-384"), ("crv", "p-256"), ("alg", "RS256"), ("alg", "ES384"), ("kty", "RSA"),
+            ("y", nil), ("y", jwk.json["x"]), ("x", .string(Base64URL.encode([0] + x))),
+            ("x", .string(Base64URL.encode(Array(x.dropFirst())))), ("x", 1), ("use", "enc"),
+        ]
+        for (name, value) in refused {
+            var json = jwk.json
+            json[name] = value
+            #expect(try JWKSet.parse(JSONObject([("keys", [.object(json)])]).encoded()).isEmpty, "\(name)")
+        }
+    }
+
     @Test("a rendered set is read back, the first key first")
     func roundTrip() throws {
         let other = JWK(TestKeys.other.publicKey)

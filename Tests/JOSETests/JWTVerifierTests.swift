@@ -18,7 +18,7 @@ struct JWTVerifierTests {
 
     private func token(
         _ claims: JSONObject = Self.claims, header: JSONObject = JWTHeader(type: "at+jwt", kid: Self.key.kid).json,
-        signedBy signer: RSAPrivateKey = TestKeys.signing
+        signedBy signer: SigningKey = TestKeys.signing
     ) throws -> String {
         let input = JWS.signingInput(header: header, claims: claims)
         return JWS.compact(signingInput: input, signature: try signer.sign(input))

@@ -1,3 +1,4 @@
+import Crypto
 import JOSE
 import JSON
 import Primitives
@@ -65,5 +66,44 @@ struct UnverifiedJWSTests {
         var dumped = ""
         dump(jws, to: &dumped)
         for text in ["\(jws)", String(reflecting: jws), dumped] { #expect(!text.contains("visible")) }
+    }
+}
+
+@Suite("Algorithms of a JWS")
+struct JWSAlgorithmTests {
+    private func token(_ algorithm: String, signedBy key: SigningKey) throws -> UnverifiedJWS {
+        let header: JSONObject = ["alg": .string(algorithm), "kid": "k"]
+        let input = JWS.signingInput(header: header, claims: [:])
+        return try UnverifiedJWS(JWS.compact(signingInput: input, signature: try key.sign(input)))
+    }
+
+    @Test("a token passes where the caller takes its algorithm and the key has it, and nowhere else")
+    func combinations() throws {
+        let keys: [SigningKey] = [TestKeys.signing, .p256(try .generate())]
+        for key in keys {
+            for stated in ["RS256", "ES256"] {
+                for taken: Set<SignatureAlgorithm> in [[.rs256], [.es256], [.rs256, .es256], []] {
+                    let jws = try token(stated, signedBy: key)
+                    let isGood = key.algorithm.rawValue == stated && taken.contains(key.algorithm)
+                    let combination = "\(key.algorithm) key, alg \(stated), taken \(taken)"
+                    if isGood {
+                        #expect(throws: Never.self, "\(combination)") {
+                            try jws.verifySignature(algorithms: taken) { _ in key.publicKey }
+                        }
+                    } else {
+                        #expect(throws: JOSEError.algorithmNotAllowed, "\(combination)") {
+                            try jws.verifySignature(algorithms: taken) { _ in key.publicKey }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("without a word of the caller an ES256 token is refused")
+    func standard() throws {
+        let key = SigningKey.p256(try .generate())
+        let jws = try token("ES256", signedBy: key)
+        #expect(throws: JOSEError.algorithmNotAllowed) { try jws.verifySignature { _ in key.publicKey } }
     }
 }

@@ -16,7 +16,7 @@ struct TokenInspectionTests {
 
     private static func token(
         _ changes: [(String, JSONValue?)] = [], type: String? = "at+jwt", kid: String? = nil,
-        by key: RSAPrivateKey = FixedKeys.signing
+        by key: SigningKey = FixedKeys.signing
     ) throws -> String {
         var claims: JSONObject = [
             "iss": .string(issuer), "sub": "user-1", "aud": [.string(issuer), "powersync"],

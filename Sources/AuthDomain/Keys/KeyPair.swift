@@ -50,10 +50,10 @@ package struct PublicHalf: Sendable {
 
 /// One key pair as it lies in memory.
 package struct KeyPair: Sendable {
-    package let privateKey: RSAPrivateKey
+    package let privateKey: SigningKey
     package let publicHalf: PublicHalf
 
-    package init(purpose: KeyPurpose, state: KeyState, privateKey: RSAPrivateKey, createdAt: Timestamp) {
+    package init(purpose: KeyPurpose, state: KeyState, privateKey: SigningKey, createdAt: Timestamp) {
         self.privateKey = privateKey
         publicHalf = PublicHalf(
             purpose: purpose, state: state, jwk: JWK(privateKey.publicKey), createdAt: createdAt)

@@ -12,9 +12,9 @@ package struct Keyring: Sendable {
     /// Keys this deployment's hashes.
     package let hasher: KeyedHasher
 
-    private let accessKeys: [String: RSAPublicKey]
+    private let accessKeys: [String: VerificationKey]
     private let refreshKeys: [String: KeyPair]
-    private let refreshVerifiers: [String: RSAPublicKey]
+    private let refreshVerifiers: [String: VerificationKey]
     private let destroyed: Set<String>
 
     /// `nil` unless each purpose has a current key.
@@ -41,19 +41,19 @@ package struct Keyring: Sendable {
             uniquingKeysWith: { first, _ in first })
     }
 
-    package func accessKey(_ kid: String) -> RSAPublicKey? { accessKeys[kid] }
+    package func accessKey(_ kid: String) -> VerificationKey? { accessKeys[kid] }
 
     /// Signs refresh tokens, or signs them again.
     package func refreshKey(_ kid: String) -> KeyPair? { refreshKeys[kid] }
 
     /// Checks refresh tokens, of every key that there ever was: what ended is told by the row and not by a missing key,
     /// and who has a private half mints nothing by it, since `jti` is derived from what only the row knows.
-    package func refreshVerifier(_ kid: String) -> RSAPublicKey? { refreshVerifiers[kid] }
+    package func refreshVerifier(_ kid: String) -> VerificationKey? { refreshVerifiers[kid] }
 
     /// Whether the private half is gone for good, and not just out of reach.
     package func isDestroyed(_ kid: String) -> Bool { destroyed.contains(kid) }
 
-    private static func keys(_ all: [JWK]) -> [String: RSAPublicKey] {
+    private static func keys(_ all: [JWK]) -> [String: VerificationKey] {
         Dictionary(all.map { ($0.kid, $0.key) }, uniquingKeysWith: { first, _ in first })
     }
 }

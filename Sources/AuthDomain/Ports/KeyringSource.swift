@@ -39,17 +39,17 @@ extension KeyringSource {
     }
 }
 
-/// Signs with RS256, out of the way of whoever only reads.
+/// Signs by the key's own algorithm, out of the way of whoever only reads.
 package protocol TokenSigner: Sendable {
     /// - Returns: the signatures, in the order asked for.
     func sign(_ requests: [SignatureRequest]) async throws(Unavailability) -> [[UInt8]]
 }
 
 package struct SignatureRequest: Sendable {
-    package let key: RSAPrivateKey
+    package let key: SigningKey
     package let message: [UInt8]
 
-    package init(key: RSAPrivateKey, message: [UInt8]) {
+    package init(key: SigningKey, message: [UInt8]) {
         self.key = key
         self.message = message
     }

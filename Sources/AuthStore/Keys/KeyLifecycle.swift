@@ -78,7 +78,7 @@ package struct KeyLifecycle: Sendable {
 
     /// `nil`: the keys have changed meanwhile so that another new one is needed.
     private func attempt(
-        _ made: [KeyPurpose: RSAPrivateKey], in database: Database, waits: Bool, _ decide: Decide
+        _ made: [KeyPurpose: SigningKey], in database: Database, waits: Bool, _ decide: Decide
     ) async throws(DatabaseError) -> Result<[KeyStep], KeyRefusal>? {
         try await database.transaction { transaction async throws(DatabaseError) in
             guard try await lock(transaction, waits: waits) else { return .success([]) }
@@ -113,12 +113,12 @@ package struct KeyLifecycle: Sendable {
         return KeyedHasher(key: key)
     }
 
-    private func makeKeys(for steps: [KeyStep]) async throws(DatabaseError) -> [KeyPurpose: RSAPrivateKey] {
-        var made: [KeyPurpose: RSAPrivateKey] = [:]
+    private func makeKeys(for steps: [KeyStep]) async throws(DatabaseError) -> [KeyPurpose: SigningKey] {
+        var made: [KeyPurpose: SigningKey] = [:]
         for case .make(let purpose, _) in steps {
             guard let loop = EventLoop.current else { throw .unavailable(.starting) }
             // Some hundred milliseconds, some seconds for 4096 bits, away from the loop.
-            guard let key = await loop.offload({ [bits] in try? RSAPrivateKey.generate(bits: bits) }) else {
+            guard let key = await loop.offload({ [bits] in (try? RSAPrivateKey.generate(bits: bits)).map(SigningKey.rsa) }) else {
                 throw .unavailable(.exhausted)
             }
             made[purpose] = key
@@ -127,7 +127,7 @@ package struct KeyLifecycle: Sendable {
     }
 
     private func carryOut(
-        _ step: KeyStep, _ made: [KeyPurpose: RSAPrivateKey], _ hasher: KeyedHasher?, at now: Timestamp,
+        _ step: KeyStep, _ made: [KeyPurpose: SigningKey], _ hasher: KeyedHasher?, at now: Timestamp,
         in transaction: Transaction
     ) async throws(DatabaseError) {
         switch step {
@@ -166,7 +166,7 @@ package struct KeyLifecycle: Sendable {
             KeyTable.audit, [.timestamp(now), .text(event), .text(kid), .optional(reason, SQLValue.text)])
     }
 
-    private func report(_ steps: [KeyStep], _ made: [KeyPurpose: RSAPrivateKey]) {
+    private func report(_ steps: [KeyStep], _ made: [KeyPurpose: SigningKey]) {
         for step in steps {
             switch step {
             case .make(let purpose, let state):

@@ -9,7 +9,7 @@ struct KeyLoad {
     /// A key that was opened before: a private key is parsed and tried once, not at every look.
     struct Opened: Sendable {
         let sealed: [UInt8]
-        let key: RSAPrivateKey
+        let key: SigningKey
     }
 
     private(set) var keyring: Keyring?
@@ -51,14 +51,14 @@ struct KeyLoad {
 
     private mutating func privateKey(
         _ record: KeyRecord, _ row: Row, _ sealing: KeyEncryptionKeys, _ known: [String: Opened]
-    ) throws(DatabaseError) -> RSAPrivateKey? {
+    ) throws(DatabaseError) -> SigningKey? {
         let sealed = try row.bytes("sealed_private_key")
         if let before = known[record.kid], before.sealed == sealed {
             opened[record.kid] = before
             return before.key
         }
         let context = KeyTable.context(ofKey: record.kid)
-        if let der = try? sealing.open(sealed, context: context), let key = try? RSAPrivateKey(pkcs8DER: der.exposed),
+        if let der = try? sealing.open(sealed, context: context), let key = try? SigningKey(pkcs8DER: der.exposed),
             JWK(key.publicKey).kid == record.kid
         {
             opened[record.kid] = Opened(sealed: sealed, key: key)
@@ -76,7 +76,7 @@ struct KeyLoad {
             let mac = try row.optionalBytes("public_mac"),
             let key = try? RSAPublicKey(modulus: modulus, exponent: exponent)
         else { return nil }
-        let jwk = JWK(key)
+        let jwk = JWK(.rsa(key))
         guard jwk.kid == record.kid else { return nil }
         if let hasher {
             let expected = hasher.publicMAC(kid: record.kid, purpose: record.purpose)

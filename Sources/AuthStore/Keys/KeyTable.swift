@@ -100,7 +100,8 @@ enum KeyTable {
     ) throws(CryptoError) -> [SQLValue] {
         let sealed = try sealing.seal(
             pair.privateKey.pkcs8DER().exposed, context: context(ofKey: pair.kid), random: random)
-        let key = pair.jwk.key
+        // The columns of a row are an RSA key's: our own tokens have no other algorithm.
+        guard case .rsa(let key) = pair.jwk.key else { throw .keyRefused }
         return [
             .text(pair.kid), .text(pair.purpose.rawValue), .text(pair.state.rawValue), .bytes(sealed), .timestamp(now),
             .bytes(key.modulus), .bytes(key.exponent), .bytes(hasher.publicMAC(kid: pair.kid, purpose: pair.purpose)),

@@ -123,10 +123,11 @@ package final class PostgresKeyring: KeyringSource {
         }
         guard let hasher = loaded.hasher else { return }
         for pair in loaded.withoutPublicHalf {
+            guard case .rsa(let key) = pair.jwk.key else { continue }
             let mac = hasher.publicMAC(kid: pair.kid, purpose: pair.purpose)
             _ = try await main.write(
                 KeyTable.addPublicHalf,
-                [.text(pair.kid), .bytes(pair.jwk.key.modulus), .bytes(pair.jwk.key.exponent), .bytes(mac)])
+                [.text(pair.kid), .bytes(key.modulus), .bytes(key.exponent), .bytes(mac)])
         }
     }
 
@@ -160,7 +161,7 @@ package final class PostgresKeyring: KeyringSource {
         // Some hundred milliseconds of arithmetic, away from the loop.
         let made = await loop.offload { [bits] in
             KeyPurpose.allCases.compactMap { purpose in
-                (try? RSAPrivateKey.generate(bits: bits)).map { (purpose, $0) }
+                (try? RSAPrivateKey.generate(bits: bits)).map { (purpose, SigningKey.rsa($0)) }
             }
         }
         guard made.count == KeyPurpose.allCases.count else { throw .dependency }

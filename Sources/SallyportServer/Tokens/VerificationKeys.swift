@@ -9,7 +9,7 @@ struct VerificationKeys: Sendable {
     let isDatabase: Bool
     /// Of access tokens.
     let kids: [String]
-    private let access: [String: RSAPublicKey]
+    private let access: [String: VerificationKey]
     private let keyring: Keyring?
 
     init(_ keyring: Keyring) {
@@ -28,7 +28,7 @@ struct VerificationKeys: Sendable {
         keyring = nil
     }
 
-    func key(_ kid: String, _ kind: TokenExpectation.Kind) -> RSAPublicKey? {
+    func key(_ kid: String, _ kind: TokenExpectation.Kind) -> VerificationKey? {
         switch kind {
         case .access, .other: access[kid]
         case .refresh: keyring?.refreshKey(kid)?.privateKey.publicKey
