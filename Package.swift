@@ -141,7 +141,9 @@ let package = Package(
                 "JSON", "Primitives",
             ]),
         tests(of: "Outbound", ["Reactor", "Primitives"]),
-        tests(of: "Signing", ["AuthTesting", "AuthDomain", "JOSE", "Crypto", "Reactor", "Telemetry", "Primitives"]),
+        tests(
+            of: "Signing",
+            ["AuthTesting", "AuthDomain", "HTTPServer", "HTTP", "JOSE", "Crypto", "Reactor", "Telemetry", "Primitives"]),
         tests(
             of: "AuthAPI", ["AuthTesting", "AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"],
             hasFixtures: true),

@@ -119,6 +119,8 @@ final class Connection {
     /// never inlined, and this one holds no message: that is what a connection at rest costs.
     private func exchange() async throws(SocketError) -> Outcome {
         while true {
+            // A client that has sent more already does not keep the others waiting.
+            if parser.hasPendingBytes, socket.loop.hasSpentShare { await socket.loop.pass() }
             switch nextStep() {
             case .receive:
                 switch try await receive() {
@@ -318,6 +320,7 @@ final class Connection {
             let count = try await socket.read(into: server.scratch)
             guard count > 0 else { return }
             left -= count
+            if socket.loop.hasSpentShare { await socket.loop.pass() }
         }
     }
 

@@ -99,8 +99,10 @@ final class LoopServer {
         isDraining = true
         for socket in listener.acceptQueued() { admit(socket) }
         listener.close()
-        // A turn later: whoever has a request waiting in its socket has read it by then and is at rest no more.
+        // A turn later and behind all who wait: whoever has a request in its socket has read it by then and is at rest no
+        // more.
         await loop.sleep(for: .zero)
+        await loop.pass()
         closeConnections { $0.phase == .idle }
         let grace = loop.schedule(after: min(Limits.freshConnectionGrace, limit)) { [self] in
             closeConnections { $0.phase == .fresh }

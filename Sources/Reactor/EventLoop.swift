@@ -20,10 +20,16 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let thread = LoopThread()
 
     // Loop only.
-    private var jobs = Queue<UnownedJob>()
+    private var jobs = RunQueues()
+    /// The queue of a job that becomes ready now.
+    private var source = JobSource.continuation
     private var endOfTurn: [() -> Void] = []
-    private var quietWaiters = Queue<UnsafeContinuation<Void, Never>>()
-    private var busyTurns = 0
+    private var quietWaiters = QuietWaiters()
+    private var paused: [(continuation: UnsafeContinuation<Void, Never>, source: JobSource)] = []
+    /// When the job that runs now began.
+    private var jobStart = MonotonicInstant(nanoseconds: 0)
+    /// What the other jobs of the last turn took: as long may computations take in this one.
+    private var otherNanoseconds: UInt64 = 0
     private var isStopping = false
     var handlers = HandlerTable()
     var timers = TimerHeap()
@@ -97,7 +103,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        if isCurrent { return jobs.push(job) }
+        if isCurrent { return jobs.push(job, from: source) }
         wakeUnlessPending { $0.jobs.append(job) }
     }
 
@@ -120,10 +126,29 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         endOfTurn.append(work)
     }
 
-    /// Resumes in a turn in which no socket had news: where a step of a tenth of a millisecond and more belongs.
-    package func quietTurn() async {
+    /// Resumes in a turn in which no socket had news, or once it has waited for `Limits.quietWaitMax`: where a step of a
+    /// tenth of a millisecond and more belongs.
+    ///
+    /// - Parameter since: when the wait began, where the caller waits on behalf of something older.
+    package func quietTurn(for computation: Computation, since: MonotonicInstant = .now()) async {
         assertCurrent()
-        await withUnsafeContinuation { quietWaiters.push($0) }
+        await withUnsafeContinuation { quietWaiters.add($0, for: computation, since: since) }
+    }
+
+    /// Whether the job that runs now has had its share: one that could go on for long passes then.
+    package var hasSpentShare: Bool {
+        MonotonicInstant.now().nanoseconds - jobStart.nanoseconds >= Limits.jobNanoseconds
+    }
+
+    /// Lets all others have their share and goes on behind the clients that wait.
+    package func pass() async { await pass(.event) }
+
+    /// As `pass`, for the one that accepts.
+    func passAccepting() async { await pass(.arrival) }
+
+    private func pass(_ source: JobSource) async {
+        assertCurrent()
+        await withUnsafeContinuation { paused.append(($0, source)) }
     }
 
     package func sleep(for duration: Duration) async {
@@ -159,9 +184,15 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         while !isStopping {
             let count = cl_epoll_wait(epoll, events, Int32(Limits.eventsPerTurn), waitLimit())
             let hadNews = dispatch(UnsafeBufferPointer(start: events, count: Int(max(count, 0))))
+            source = .continuation
             fireTimers()
-            resumeQuietWaiter(hadNews: hadNews)
-            runJobs(on: executor)
+            compute(isQuiet: !hadNews && jobs.isEmpty, on: executor)
+            let start = jobStart
+            // Work in progress goes first: it holds database connections, and its clients have waited longest.
+            run(.continuation, on: executor)
+            run(.arrival, on: executor)
+            run(.event, on: executor)
+            otherNanoseconds = jobStart.nanoseconds - start.nanoseconds
             runEndOfTurn()
         }
         cl_set_current_loop(nil)
@@ -184,9 +215,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         for event in events {
             if event.data.u64 == HandlerTable.wakeToken {
                 takeInbox()
-            } else {
+            } else if let handler = handlers.handler(for: event.data.u64) {
                 hadNews = true
-                handlers.handler(for: event.data.u64)?.fire(event.events)
+                source = handler.source
+                handler.fire(event.events)
             }
         }
         return hadNews
@@ -200,28 +232,48 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
             inbox = Inbox()
             return taken
         }
-        for job in taken.jobs { jobs.push(job) }
+        source = .continuation
+        for job in taken.jobs { jobs.push(job, from: source) }
         for work in taken.work { work() }
     }
 
-    private func resumeQuietWaiter(hadNews: Bool) {
+    /// Runs computations: one in a quiet turn, else those that have waited too long, for as long as everything else
+    /// took in the turn before. So neither side keeps the loop from the other.
+    private func compute(isQuiet: Bool, on executor: UnownedTaskExecutor) {
+        jobStart = .now()
         guard !quietWaiters.isEmpty else { return }
-        busyTurns = hadNews || !jobs.isEmpty ? busyTurns + 1 : 0
-        guard busyTurns == 0 || busyTurns > Limits.busyTurnsMax else { return }
-        busyTurns = 0
-        quietWaiters.pop()?.resume()
+        // At most: the kernel may have had the core for another process meanwhile, which is no debt of the others.
+        let end = jobStart.nanoseconds + min(otherNanoseconds, 2 * Limits.shareNanoseconds)
+        let limit = isQuiet ? jobStart : MonotonicInstant(nanoseconds: jobStart.nanoseconds - Limits.quietWaitMax)
+        repeat {
+            guard let waiter = quietWaiters.take(since: limit) else { return }
+            source = .computation
+            waiter.resume()
+            source = .continuation
+            while let job = jobs.pop(.computation) { job.runSynchronously(on: executor) }
+            jobStart = .now()
+        } while jobStart.nanoseconds < end
     }
 
-    private func runJobs(on executor: UnownedTaskExecutor) {
-        var budget = Limits.jobsPerTurn
-        while budget > 0, let job = jobs.pop() {
+    /// Runs jobs of one source until none is left or its share of the turn is over.
+    private func run(_ source: JobSource, on executor: UnownedTaskExecutor) {
+        // What an accepted connection does first is a client's event; whatever else a job sets off is work in progress.
+        self.source = source == .continuation ? .continuation : .event
+        let end = jobStart.nanoseconds + Limits.shareNanoseconds
+        while jobStart.nanoseconds < end, let job = jobs.pop(source) {
             // No other overload: the ones that name a serial executor enqueue again before a continuation's body runs.
             job.runSynchronously(on: executor)
-            budget -= 1
+            jobStart = .now()
         }
     }
 
     private func runEndOfTurn() {
+        for pause in paused {
+            source = pause.source
+            pause.continuation.resume()
+        }
+        paused.removeAll(keepingCapacity: true)
+        source = .continuation
         while !endOfTurn.isEmpty {
             let work = endOfTurn
             endOfTurn = []

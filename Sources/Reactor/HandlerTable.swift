@@ -1,5 +1,8 @@
 /// What an epoll event is delivered to.
 protocol EventHandler: AnyObject {
+    /// Of the jobs that its events make ready.
+    var source: JobSource { get }
+
     /// Called on the loop. Marks and resumes; does not run application code in place.
     func fire(_ events: UInt32)
 }

@@ -3,11 +3,14 @@ enum Limits {
     /// Events that one `epoll_wait` returns; more wait for the next turn.
     static let eventsPerTurn = 256
 
-    /// Jobs run before the sockets are looked at again.
-    static let jobsPerTurn = 256
+    /// Nanoseconds that each source of jobs has in a turn; the job that is under way then ends.
+    static let shareNanoseconds: UInt64 = 1_000_000
 
-    /// Busy turns after which a waiting quiet turn runs all the same, so that a storm of reads cannot starve signing.
-    static let busyTurnsMax = 16
+    /// Nanoseconds after which a job that could go on, as for a client that sends requests without end, passes.
+    static let jobNanoseconds: UInt64 = 100_000
+
+    /// Nanoseconds that a task waits for a quiet turn before it has one among the others.
+    static let quietWaitMax: UInt64 = 2_000_000
 
     /// How often deadlines of sockets are looked at: they may strike this much late.
     static let deadlineTickNanoseconds: UInt64 = 200_000_000

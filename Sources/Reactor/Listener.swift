@@ -8,6 +8,7 @@ import Telemetry
 package final class Listener: EventHandler, @unchecked Sendable {
     // SAFETY: touched on `loop` alone after init, checked at each entry; the descriptors are owned here.
     package let address: SocketAddress
+    let source = JobSource.arrival
     private let loop: EventLoop
     private var descriptor: Int32
     private var spare: Int32
@@ -41,10 +42,11 @@ package final class Listener: EventHandler, @unchecked Sendable {
         Glibc.close(try bound(address, sharesPort: false))
     }
 
-    /// The next connection, `nil` once the listener is closed.
+    /// The next connection, `nil` once the listener is closed. Many that wait are taken over several turns.
     package func accept() async -> Socket? {
         loop.assertCurrent()
         if token == nil, descriptor >= 0 { join() }
+        if loop.hasSpentShare { await loop.passAccepting() }
         while descriptor >= 0 {
             if mayAccept, let socket = acceptNow() { return socket }
             if mayAccept {

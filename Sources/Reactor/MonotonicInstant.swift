@@ -1,18 +1,20 @@
 import Glibc
 
 /// A reading of the monotonic clock in nanoseconds; what all time-outs are counted in.
-struct MonotonicInstant: Comparable, Sendable {
-    let nanoseconds: UInt64
+package struct MonotonicInstant: Comparable, Sendable {
+    package let nanoseconds: UInt64
 
-    static func now() -> MonotonicInstant {
+    package static func now() -> MonotonicInstant {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return MonotonicInstant(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))
     }
 
-    static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool { left.nanoseconds < right.nanoseconds }
+    package static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
 
-    static func + (left: MonotonicInstant, right: Duration) -> MonotonicInstant {
+    package static func + (left: MonotonicInstant, right: Duration) -> MonotonicInstant {
         let parts = right.components
         let added = parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000
         return MonotonicInstant(nanoseconds: left.nanoseconds &+ UInt64(max(0, added)))

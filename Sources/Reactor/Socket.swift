@@ -9,6 +9,7 @@ package final class Socket: EventHandler, @unchecked Sendable {
     // SAFETY: all state is touched on `loop` alone, checked at each entry. The descriptor is owned here, closed once.
     package let peer: SocketAddress
     package let loop: EventLoop
+    let source = JobSource.event
 
     private var descriptor: Int32
     private var token: UInt64 = 0

@@ -33,6 +33,7 @@ package struct Readiness: OptionSet, Sendable {
 
 /// Level-triggered news of a descriptor that somebody else owns, such as libpq's. Bound to its loop.
 package final class Watcher: EventHandler {
+    let source = JobSource.continuation
     private let loop: EventLoop
     private let descriptor: Int32
     private let onReady: (Readiness) -> Void

@@ -13,6 +13,7 @@ final class SigningQueue {
     private struct Job {
         let request: SignatureRequest
         let call: Call
+        let since: MonotonicInstant
     }
 
     /// What one caller waits for.
@@ -44,7 +45,8 @@ final class SigningQueue {
     func sign(_ requests: [SignatureRequest]) async throws(Unavailability) -> [[UInt8]] {
         guard jobs.count + requests.count <= Limits.pendingSignaturesMax else { throw .busy }
         let call = Call(count: requests.count)
-        for request in requests { jobs.append(Job(request: request, call: call)) }
+        let now = MonotonicInstant.now()
+        for request in requests { jobs.append(Job(request: request, call: call, since: now)) }
         startDraining()
         // Nothing is signed before a later turn, so that the call cannot be done yet.
         await withUnsafeContinuation { call.continuation = $0 }
@@ -61,8 +63,8 @@ final class SigningQueue {
 
     /// One batch a quiet turn, filled with whatever has come until then.
     private func drain() async {
-        while !jobs.isEmpty {
-            await loop.quietTurn()
+        while let oldest = jobs.first {
+            await loop.quietTurn(for: .signature, since: oldest.since)
             signBatch()
         }
         isDraining = false

@@ -99,6 +99,7 @@ package final class TLSStream {
     /// Calls libssl until it has done something. 0 is the peer's `close_notify`.
     private func step(inQuietTurns isQuiet: Bool, _ call: () -> Int32) async throws(Failure) -> Int {
         while true {
+            if isQuiet { await socket.loop.quietTurn(for: .handshake) }
             // The queue is the thread's: what another connection has left there would pass for this one's failure.
             ERR_clear_error()
             let count = call()
@@ -115,7 +116,6 @@ package final class TLSStream {
             case SSL_ERROR_ZERO_RETURN: return 0
             default: throw takeFailure()
             }
-            if isQuiet { await socket.loop.quietTurn() }
         }
     }
 

@@ -3,11 +3,17 @@ import Primitives
 
 /// Writes log lines to a descriptor from a thread of its own, so that a full pipe never blocks a request.
 ///
+/// The first line is written at once, what follows is gathered for `Limits.logGatherNanoseconds`: a thread that is woken
+/// for every line costs more than the line, and may keep a database on the same core from running.
+///
 /// At most `queueBytesMax` wait; what comes on top is dropped and counted, and the count is written as a line of its own
 /// once there is room again.
 package final class LogWriter: LogSink, @unchecked Sendable {
     // SAFETY: `state` is touched only with `mutex` held; the pointers live as long as this object, which its thread keeps.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    /// The thread waits for it; lines have come, or are wanted out.
+    private let wanted = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    /// `flush` waits for it; lines have left.
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let descriptor: Int32
     private var state = State()
@@ -16,18 +22,23 @@ package final class LogWriter: LogSink, @unchecked Sendable {
         var waiting: [UInt8] = []
         var droppedLines = 0
         var isWriting = false
+        /// The thread waits for a first line, or for the end of gathering.
+        var isAsleep = false
+        var isFlushing = false
     }
 
     package init(descriptor: Int32) {
         self.descriptor = descriptor
         mutex.initialize(to: pthread_mutex_t())
         pthread_mutex_init(mutex, nil)
+        wanted.initialize(to: pthread_cond_t())
         changed.initialize(to: pthread_cond_t())
         // Time-outs by the monotonic clock: a clock that is set must neither cut a flush short nor hang it.
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(changed, &attributes)
+        pthread_cond_init(wanted, &attributes)
         pthread_condattr_destroy(&attributes)
         startThread()
     }
@@ -40,16 +51,22 @@ package final class LogWriter: LogSink, @unchecked Sendable {
             return
         }
         state.waiting += line
-        pthread_cond_broadcast(changed)
+        if state.isAsleep { wake() }
+    }
+
+    private func wake() {
+        state.isAsleep = false
+        pthread_cond_signal(wanted)
     }
 
     /// Waits until everything written so far has left, at most about a second.
     package func flush() {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        var deadline = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &deadline)
-        deadline.tv_sec += 1
+        var deadline = Self.instant(after: 1_000_000_000)
+        state.isFlushing = true
+        defer { state.isFlushing = false }
+        wake()
         while state.isWriting || !state.waiting.isEmpty {
             guard pthread_cond_timedwait(changed, mutex, &deadline) == 0 else { return }
         }
@@ -72,7 +89,11 @@ package final class LogWriter: LogSink, @unchecked Sendable {
     private func run() {
         while true {
             pthread_mutex_lock(mutex)
-            while state.waiting.isEmpty { pthread_cond_wait(changed, mutex) }
+            while state.waiting.isEmpty {
+                state.isAsleep = true
+                pthread_cond_wait(wanted, mutex)
+            }
+            state.isAsleep = false
             var lines = state.waiting
             state.waiting = []
             if state.droppedLines > 0 {
@@ -89,8 +110,26 @@ package final class LogWriter: LogSink, @unchecked Sendable {
             pthread_mutex_lock(mutex)
             state.isWriting = false
             pthread_cond_broadcast(changed)
+            gather()
             pthread_mutex_unlock(mutex)
         }
+    }
+
+    /// Lets lines come together, unless they are wanted out. With `mutex` held.
+    private func gather() {
+        var end = Self.instant(after: Limits.logGatherNanoseconds)
+        while !state.isFlushing {
+            guard pthread_cond_timedwait(wanted, mutex, &end) == 0 else { return }
+        }
+    }
+
+    private static func instant(after nanoseconds: Int) -> timespec {
+        var instant = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &instant)
+        let sum = instant.tv_nsec + nanoseconds
+        instant.tv_sec += sum / 1_000_000_000
+        instant.tv_nsec = sum % 1_000_000_000
+        return instant
     }
 
     private func writeAll(_ bytes: [UInt8]) {

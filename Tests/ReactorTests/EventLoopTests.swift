@@ -20,7 +20,7 @@ struct EventLoopTests {
             var seen = [loop.isCurrent]
             await loop.sleep(for: .milliseconds(1))
             seen.append(loop.isCurrent)
-            await loop.quietTurn()
+            await loop.quietTurn(for: .signature)
             seen.append(loop.isCurrent)
             async let child = loop.isCurrent
             seen.append(await child)
@@ -88,7 +88,7 @@ struct EventLoopTests {
         let came = try await onLoop { loop in
             let isDone = Locked(false)
             loop.spawn {
-                await loop.quietTurn()
+                await loop.quietTurn(for: .signature)
                 isDone.withLock { $0 = true }
             }
             var turns = 0
