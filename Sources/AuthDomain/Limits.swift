@@ -6,6 +6,12 @@ package enum Limits {
     /// How far back a late duplicate with its own key is recognised, in generations.
     package static let rotationKeysKept = 8
 
+    /// Replays of one device session in a row, by one server, after which an operator is told.
+    static let replaysNoted = 3
+
+    /// Device sessions whose replays one process remembers; of twice as many the newest.
+    static let replaysRemembered = 4_096
+
     /// Tries of a refresh that loses its compare-and-swap, before it is `busy`.
     package static let rotationTriesMax = 8
 

@@ -79,6 +79,9 @@ extension MemoryStore {
     /// Device sessions whose generation was caught up, in order (`generation_restored`).
     package var restoredSessions: [UUID] { state.withLock { $0.restored } }
 
+    /// Device sessions whose replays were noted, in order (`refresh_replayed`).
+    package var replayedSessions: [UUID] { state.withLock { $0.replayed } }
+
     /// `jti`s of access tokens that were revoked one by one.
     package var revokedTokens: Set<String> { state.withLock { Set($0.revokedTokens.keys) } }
 

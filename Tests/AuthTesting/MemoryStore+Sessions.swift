@@ -31,6 +31,12 @@ extension MemoryStore: SessionStore {
         }
     }
 
+    package func noteReplays(
+        of session: DeviceSession, _ cause: RefreshDecision.ReplayCause, at now: Timestamp
+    ) async {
+        state.withLock { $0.replayed.append(session.id) }
+    }
+
     package func endSession(
         _ sessionID: UUID, reason: RefusalReason, ifGeneration generation: Int64?, at now: Timestamp
     ) async throws(Unavailability) -> Bool {

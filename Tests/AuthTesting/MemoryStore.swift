@@ -17,6 +17,7 @@ package final class MemoryStore: Sendable {
         var customClaims: [UInt8]? = Array("{}".utf8)
         var claimsAskedFor: [(userID: String, deviceID: UUID?)] = []
         var restored: [UUID] = []
+        var replayed: [UUID] = []
         /// By `jti`.
         var revokedTokens: [String: RevokedAccessToken] = [:]
         /// By user.

@@ -37,6 +37,29 @@ struct RefreshRaceTests {
         #expect(again.access != successor.access)
     }
 
+    @Test("the third replay of a device session in a row is a line of the log and an audit event, with its sid")
+    func replays() throws {
+        let site = try Site()
+        let server = try site.serve()
+        let client = try AuthClient(server)
+        let pair = try client.signedIn(site.tables.signIn().signed)
+        _ = try client.refreshed(pair.refresh)
+        func events() throws -> [[String]] {
+            try site.database.sql(
+                "SELECT device_session_id, device_id, reason FROM sallyport.audit_events WHERE event = 'refresh_replayed'"
+            )
+        }
+        func lines() -> Int {
+            server.log.split(separator: "\n").filter { $0.contains("in a row") && $0.contains(pair.sid) }.count
+        }
+        for count in 1...5 {
+            _ = try client.refreshed(pair.refresh)
+            #expect(try events() == (count < 3 ? [] : [[pair.sid, pair.deviceID, "keyless"]]))
+        }
+        waitUntil(limit: .seconds(10)) { lines() > 0 }
+        #expect(lines() == 1)
+    }
+
     @Test("a thief's replay after the windows ends this device session only, on every server, with a proof")
     func reuse() throws {
         let site = try Site(settings: ["SALLYPORT_CONCURRENCY_WINDOW": "0s", "SALLYPORT_REPLAY_WINDOW": "0s"])

@@ -10,6 +10,10 @@ package protocol SessionStore: Sendable {
     /// Writes a rotation if the generation is still the expected one and the session lives. `false`: read again.
     func rotate(_ rotation: Rotation) async throws(Unavailability) -> Bool
 
+    /// Tells an operator, in the log and in an audit event, that a device session was answered from the past several
+    /// times in a row. An outage is no reason to refuse the client: the log line stands alone then.
+    func noteReplays(of session: DeviceSession, _ cause: RefreshDecision.ReplayCause, at now: Timestamp) async
+
     /// Ends a live device session. `false` where it has ended already or its generation is not `generation`.
     func endSession(
         _ sessionID: UUID, reason: RefusalReason, ifGeneration generation: Int64?, at now: Timestamp

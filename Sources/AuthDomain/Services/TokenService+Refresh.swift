@@ -85,7 +85,11 @@ extension TokenService {
             throw await refuse(.refreshReused, session, request, keyring, now)
         case .replay(let cause):
             let grant = try await admitted(view, session, request, keyring, now)
-            return try await answer(grant, session, session.current, secret, keyring, now).after(.replayed(cause))
+            let answer = try await answer(grant, session, session.current, secret, keyring, now)
+            if replays.count(of: session.id, generation: session.rotation.generation) == Limits.replaysNoted {
+                await store.noteReplays(of: session, cause, at: now)
+            }
+            return answer.after(.replayed(cause))
         case .rotate(let generation, let isRestored):
             let grant = try await admitted(view, session, request, keyring, now)
             let issued = IssuedRefresh.make(

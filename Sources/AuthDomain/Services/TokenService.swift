@@ -18,6 +18,7 @@ package struct TokenService: Sendable {
     let random: any RandomSource
     let throttle: any SessionThrottle
     let mint: TokenMint
+    let replays = ReplayCounter()
 
     package init(
         policy: AuthPolicy, store: any SessionStore, identities: any IdentityWatchStore, keys: any KeyringSource,

@@ -1,6 +1,7 @@
 package import AuthDomain
 import Postgres
 package import Primitives
+import Telemetry
 
 extension PostgresStore {
     /// Row, user and claims in one round trip of each database, side by side.
@@ -37,6 +38,22 @@ extension PostgresStore {
                 ])
             return !rows.isEmpty
         }
+    }
+
+    package func noteReplays(
+        of session: DeviceSession, _ cause: RefreshDecision.ReplayCause, at now: Timestamp
+    ) async {
+        logger.warning(
+            "the same refresh was asked for several times in a row: a client that keeps no tokens, or a second holder",
+            [
+                LogField("sid", session.id.description), LogField("device.id", session.deviceID.description),
+                LogField("refresh.cause", cause.rawValue),
+            ])
+        let values: [SQLValue] = [
+            .timestamp(now), .text(session.userID), .uuid(session.id), .uuid(session.deviceID), .text(cause.rawValue),
+        ]
+        // `Database` has logged why it failed.
+        _ = try? await databases.current.main.write(Self.auditReplays, values)
     }
 
     package func endSession(
@@ -97,6 +114,13 @@ extension PostgresStore {
         SELECT $7, 'generation_restored', user_id, id, device_id, $2 || ' to ' || $3 FROM rotated
         RETURNING device_session_id AS id
         """, rotationTypes)
+
+    private static let auditReplays = Statement(
+        "audit_replays",
+        """
+        INSERT INTO sallyport.audit_events (at, event, user_id, device_session_id, device_id, reason)
+        VALUES ($1, 'refresh_replayed', $2, $3, $4, $5)
+        """, [.timestamp, .text, .uuid, .uuid, .text])
 
     private static let endDeviceSession = Statement(
         "end_device_session",
