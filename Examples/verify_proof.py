@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Checks the proof of a refusal, as an app has to before it wipes or locks anything.
 
-    verify_proof.py REFUSAL.json PAIR.json TOKEN ISSUER
+    verify_proof.py REFUSAL.json PAIR.json TOKEN ISSUER [LATER.json ...]
 
-REFUSAL.json is the answer that says lock or wipe, PAIR.json the answer of the sign-in, whose verdict_key the app has
-stored, TOKEN a file with the token that was sent: the refresh token, or the session token. Needs nothing but Python;
-exit status 1 when the refusal is not proved, and then a wipe counts as lock.
+REFUSAL.json is the answer that says lock or wipe. PAIR.json is the answer of the sign-in, whose verdict_key, sid and
+device_id the app has stored. TOKEN is a file with the token that was sent: the refresh token, or the session token.
+LATER.json are answers of later refreshes, in their order: a verdict_key of theirs counts with a verdict_key_proof by a
+key that counted before. Needs nothing but Python; exit status 1 when the refusal is not proved, and then a wipe counts
+as lock.
 """
 import base64
 import hashlib
@@ -28,35 +30,68 @@ def is_signed(message, signature, key):
     return pow(int.from_bytes(signature, "big"), e, n).to_bytes(size, "big") == expected
 
 
-def problem(refusal, keys, token, issuer):
-    """What is wrong with the proof, None when it holds."""
-    parts = refusal.get("proof", "").split(".")
-    if len(parts) != 3:
-        return "there is no proof"
-    head, claims = json.loads(decoded(parts[0])), json.loads(decoded(parts[1]))
-    # 1. The header: one algorithm, one type, a key that was stored at a sign-in.
-    if (head.get("alg"), head.get("typ")) != ("RS256", "verdict+jwt"):
-        return "it is no verdict"
-    key = next((key for key in keys if key["kid"] == head.get("kid")), None)
+class NotProved(Exception):
+    """Says why, for people."""
+
+
+def proved(jws, kind, keys):
+    """The claims of a JWS of one kind by one of the keys."""
+    try:
+        head, body, signature = jws.split(".")
+        header, claims = json.loads(decoded(head)), json.loads(decoded(body))
+        known = header.get("alg") == "RS256" and header.get("typ") == kind and isinstance(claims, dict)
+    except (AttributeError, ValueError):
+        raise NotProved("there is no proof") from None
+    if not known:
+        raise NotProved(f"it is no {kind}")
+    key = keys.get(header.get("kid"))
     if key is None:
-        return "its key was never stored"
-    # 2. The signature.
-    if not is_signed(f"{parts[0]}.{parts[1]}".encode(), decoded(parts[2]), key):
-        return "its signature does not verify"
+        raise NotProved("its key was never stored")
+    if not is_signed(f"{head}.{body}".encode(), decoded(signature), key):
+        raise NotProved("its signature does not verify")
+    return claims
+
+
+def believed(pair, answers):
+    """The verdict keys by their kid: that of the sign-in, and each later one that a key of these vouches for."""
+    keys = {pair["verdict_key"]["kid"]: pair["verdict_key"]}
+    for answer in answers:
+        key = answer.get("verdict_key", {})
+        # A kid that is stored keeps its key, whatever an answer says.
+        if key.get("kid") in keys:
+            continue
+        try:
+            if proved(answer.get("verdict_key_proof"), "verdict-key+jwt", keys) == key:
+                keys[key["kid"]] = key
+        except NotProved:
+            pass
+    return keys
+
+
+def check(refusal, pair, token, issuer, answers=()):
+    """Raises NotProved unless the refusal is proved, for this device and this token."""
+    # 1 and 2. One algorithm, one type, a key that is believed, and its signature.
+    claims = proved(refusal.get("proof"), "verdict+jwt", believed(pair, answers))
     # 3. It is of this server and says what the answer says.
     said = (claims.get("iss"), claims.get("reason"), claims.get("action"))
     if said != (issuer, refusal["error_reason"], refusal["client_action"]):
-        return "it says something else than the answer"
-    # 4. It answers this token, byte for byte as it was sent, and no other.
+        raise NotProved("it says something else than the answer")
+    # 4. It is about this device session, or this device.
+    named = [name for name in ("sid", "device_id") if name in claims]
+    if not named or any(claims[name] != pair.get(name) for name in named):
+        raise NotProved("it is about another device or session")
+    # 5. It answers this token, byte for byte as it was sent, and no other.
     nonce = base64.urlsafe_b64encode(hashlib.sha256(token).digest()).rstrip(b"=").decode()
-    return None if claims.get("nonce") == nonce else "it answers another token"
+    if claims.get("nonce") != nonce:
+        raise NotProved("it answers another token")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 5:
+    if len(sys.argv) < 5:
         sys.exit(__doc__)
-    refusal, pair = (json.load(open(path)) for path in sys.argv[1:3])
-    found = problem(refusal, [pair["verdict_key"]], open(sys.argv[3], "rb").read(), sys.argv[4])
-    if found:
-        sys.exit(f"not proved: {found}")
+    refusal, pair, *answers = (json.load(open(path)) for path in sys.argv[1:3] + sys.argv[5:])
+    try:
+        check(refusal, pair, open(sys.argv[3], "rb").read(), sys.argv[4], answers)
+    except NotProved as problem:
+        sys.exit(f"not proved: {problem}")
     print(f"proved: {refusal['error_reason']}, {refusal['client_action']}")

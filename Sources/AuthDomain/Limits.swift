@@ -28,6 +28,9 @@ package enum Limits {
     /// an hour, and must not learn in it that a key is gone which somebody else still knows.
     static let keyHold = Duration.seconds(3_600)
 
+    /// How long past its absolute end a device session's true reason is told, and proved by the key that its client knows.
+    package static let tombstoneKept = Duration.seconds(90 * 86_400)
+
     package static let impersonationLifetimeMax = Duration.seconds(300)
 
     /// How far ahead of our clock a refresh token may have been issued: our own token, so only our clock can be wrong,

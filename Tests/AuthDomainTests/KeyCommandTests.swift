@@ -92,7 +92,7 @@ struct KeyCommandTests {
         let lines = KeyPurpose.allCases.map { KeyRefusal.signs("now", $0).description }
         #expect(zip(KeyPurpose.allCases, lines).allSatisfy { $1.contains("keys rotate --refresh") == ($0 == .refresh) })
         #expect(KeyRefusal.signs("now", .access).description.contains("`sallyport keys rotate`"))
-        #expect(!KeyRefusal.signs("now", .verdict).description.contains("keys rotate"))
+        #expect(KeyRefusal.signs("now", .verdict).description.contains("`sallyport keys rotate --verdict`"))
         #expect(KeyRefusal.nothingWaits(.refresh).description.contains("`sallyport keys rotate --refresh`"))
     }
 

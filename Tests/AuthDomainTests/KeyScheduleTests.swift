@@ -70,13 +70,16 @@ struct KeyScheduleTests {
         #expect(due(records, at: .minutes(60 + 62)) == [.remove("a")])
     }
 
-    @Test("refresh keys go the same way; verdict keys stay, since clients believe only the one they were shown")
+    @Test("refresh keys go the same way; a verdict key gets a successor by hand alone, which then waits as the others")
     func purposes() {
         let records = [
             record("a", .current, .refresh, lifetime: .days(30)), record("b", .current, .verdict),
             record("c", .current, made: .days(89)),
         ]
         #expect(due(records, at: .days(91)) == [.make(.refresh, .next)])
+        let waiting = [record("a", .current, .verdict), record("b", .next, .verdict, made: .days(1))]
+        #expect(due(waiting, at: .days(1) + .minutes(30) - .seconds(1)) == [])
+        #expect(due(waiting, at: .days(1) + .minutes(30)) == [.promote("b")])
         let retired = [record("a", .retired, .refresh, lifetime: .days(30)), record("b", .current, .refresh)]
         #expect(due(retired, at: .days(30) + .minutes(61)) == [])
         #expect(due(retired, at: .days(30) + .minutes(62)) == [.remove("a")])

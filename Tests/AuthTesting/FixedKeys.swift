@@ -9,6 +9,8 @@ package enum FixedKeys {
     package static let refresh = made()
     package static let nextRefresh = made()
     package static let verdict = made()
+    package static let nextVerdict = made()
+    package static let thirdVerdict = made()
     /// In no keyring.
     package static let foreign = made()
 
@@ -24,14 +26,17 @@ package enum FixedKeys {
     }
 
     package static func pair(
-        _ purpose: KeyPurpose, _ state: KeyState, _ key: SigningKey, createdAt: Timestamp = createdAt
+        _ purpose: KeyPurpose, _ state: KeyState, _ key: SigningKey, createdAt: Timestamp = createdAt,
+        stateAt: Timestamp? = nil
     ) -> KeyPair {
-        KeyPair(purpose: purpose, state: state, privateKey: key, createdAt: createdAt)
+        KeyPair(purpose: purpose, state: state, privateKey: key, createdAt: createdAt, stateAt: stateAt)
     }
 
     /// - Precondition: a current key of each purpose.
-    package static func ring(_ pairs: [KeyPair]) -> Keyring {
-        guard let ring = Keyring(pairs, hasher: hasher) else { preconditionFailure("a purpose has no current key") }
+    package static func ring(_ pairs: [KeyPair], publicHalves: [PublicHalf] = []) -> Keyring {
+        guard let ring = Keyring(pairs, publicHalves: publicHalves, hasher: hasher) else {
+            preconditionFailure("a purpose has no current key")
+        }
         return ring
     }
 

@@ -134,6 +134,7 @@ struct ArgumentsTests {
             (try parsed("list"), .list), (try parsed("rewrap"), .rewrap),
             (try parsed("rotate"), .perform(.rotate(.access))),
             (try parsed("rotate", "--refresh"), .perform(.rotate(.refresh))),
+            (try parsed("rotate", "--verdict"), .perform(.rotate(.verdict))),
             (try parsed("promote"), .perform(.promote(kid: nil, .access, isEmergency: false))),
             (try parsed("promote", "--emergency", kid), .perform(.promote(kid: kid, .access, isEmergency: true))),
             (try parsed("retire", kid, "--emergency"), .perform(.retire(kid: kid, isEmergency: true))),
@@ -142,7 +143,9 @@ struct ArgumentsTests {
         for (action, expected) in accepted { #expect(action == expected) }
         for words in [
             [], ["sign"], ["retire"], ["compromise"], ["compromise", "--emergency", kid], ["rotate", "--emergency"],
-            ["retire", "--refresh", kid], ["rotate", kid], ["list", kid], ["promote", "-short"], ["retire", kid, kid],
+            ["retire", "--refresh", kid], ["rotate", kid], ["list", kid], ["promote", "-short"],
+            ["rotate", "--refresh", "--verdict"],
+            ["compromise", "--verdict", kid], ["retire", kid, kid],
         ] {
             #expect(throws: Arguments.Misuse.self, "\(words)") {
                 var arguments = Arguments(words)

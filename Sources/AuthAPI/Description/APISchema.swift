@@ -93,11 +93,12 @@ enum APISchema: String, CaseIterable, Sendable {
             ("refresh_expires_at", JSONSchema.seconds), ("session_expires_in", JSONSchema.seconds),
             ("session_expires_at", JSONSchema.seconds), ("reauth_soon", JSONSchema.truth),
             ("device_id", JSONSchema.uuid), ("offline", JSONSchema.reference(.offline)),
-            ("issued_token_type", JSONSchema.text),
+            ("issued_token_type", JSONSchema.text), ("verdict_key_proof", JSONSchema.text),
         ])
 
     private static let sessionTokenSchema = JSONSchema.object(
-        accessMembers + [("token", JSONSchema.text)], optional: [("device_id", JSONSchema.uuid)])
+        accessMembers + [("token", JSONSchema.text)],
+        optional: [("device_id", JSONSchema.uuid), ("verdict_key_proof", JSONSchema.text)])
 
     private static let introspectionSchema = JSONSchema.object(
         [("active", JSONSchema.truth)],

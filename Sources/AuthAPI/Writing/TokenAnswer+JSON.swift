@@ -26,6 +26,7 @@ extension TokenAnswer {
         if let deviceID { body["device_id"] = .string(deviceID.description) }
         body["server_time"] = .integer(now.secondsSinceEpoch)
         body["verdict_key"] = .object(verdictKey.json)
+        if let verdictKeyProof { body["verdict_key_proof"] = .string(verdictKeyProof) }
         if let refresh { body["offline"] = .object(refresh.offline.json(at: now)) }
         return body
     }

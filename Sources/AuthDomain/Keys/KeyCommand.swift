@@ -98,8 +98,6 @@ package enum KeyRefusal: Error, Equatable, Sendable, CustomStringConvertible {
         case .leadNotOver(let kid, let signsAt):
             "\(kid) is not published long enough: it signs from \(signsAt.rfc3339). With --emergency it signs now, and "
                 + "whoever has not read it yet refuses its tokens until then"
-        case .signs(let kid, .verdict):
-            "\(kid) signs the proofs and has no schedule: `sallyport keys compromise` replaces it, at the cost of proofs"
         case .signs(let kid, let purpose):
             "\(kid) signs: `\(Self.rotation(purpose))` brings a successor, `sallyport keys compromise` removes it at once"
         case .tokensLive(let kid, let until):
@@ -109,6 +107,6 @@ package enum KeyRefusal: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     private static func rotation(_ purpose: KeyPurpose) -> String {
-        "sallyport keys rotate" + (purpose == .refresh ? " --refresh" : "")
+        "sallyport keys rotate" + (purpose == .access ? "" : " --\(purpose.rawValue)")
     }
 }

@@ -30,12 +30,16 @@ package struct PublicHalf: Sendable {
     package let state: KeyState
     package let jwk: JWK
     package let createdAt: Timestamp
+    /// When the present state began.
+    package let stateAt: Timestamp
 
-    package init(purpose: KeyPurpose, state: KeyState, jwk: JWK, createdAt: Timestamp) {
+    /// - Parameter stateAt: `nil` where the key was made in its present state.
+    package init(purpose: KeyPurpose, state: KeyState, jwk: JWK, createdAt: Timestamp, stateAt: Timestamp? = nil) {
         self.purpose = purpose
         self.state = state
         self.jwk = jwk
         self.createdAt = createdAt
+        self.stateAt = stateAt ?? createdAt
     }
 
     /// The key set's keys: the signing key first, then the others, the newest first.
@@ -53,10 +57,13 @@ package struct KeyPair: Sendable {
     package let privateKey: SigningKey
     package let publicHalf: PublicHalf
 
-    package init(purpose: KeyPurpose, state: KeyState, privateKey: SigningKey, createdAt: Timestamp) {
+    package init(
+        purpose: KeyPurpose, state: KeyState, privateKey: SigningKey, createdAt: Timestamp,
+        stateAt: Timestamp? = nil
+    ) {
         self.privateKey = privateKey
         publicHalf = PublicHalf(
-            purpose: purpose, state: state, jwk: JWK(privateKey.publicKey), createdAt: createdAt)
+            purpose: purpose, state: state, jwk: JWK(privateKey.publicKey), createdAt: createdAt, stateAt: stateAt)
     }
 
     package var purpose: KeyPurpose { publicHalf.purpose }

@@ -29,8 +29,7 @@ package struct KeySchedule: Equatable, Sendable {
 
     /// What is due at this moment. Nothing before the first set is there: that one has no predecessor to wait for.
     ///
-    /// Verdict keys stay: a client believes only the one that it was shown, so each change costs it wipes that it cannot
-    /// prove.
+    /// Verdict keys are made by hand alone: each must be kept for as long as a client may know no other.
     package func due(_ records: [KeyRecord], at now: Timestamp) -> [KeyStep] {
         guard !records.isEmpty else { return [] }
         return KeyPurpose.allCases.flatMap { due($0, records.filter { [purpose = $0] in $0.purpose == purpose }, now) }
@@ -40,12 +39,10 @@ package struct KeySchedule: Equatable, Sendable {
         var steps: [KeyStep] = []
         let next = records.oldestNext
         if let current = records.first(where: { $0.state == .current }) {
-            if purpose != .verdict {
-                if let next {
-                    if signsAt(next) <= now { steps.append(.promote(next.kid)) }
-                } else if current.stateAt + rotation - publishLead <= now {
-                    steps.append(.make(purpose, .next))
-                }
+            if let next {
+                if signsAt(next) <= now { steps.append(.promote(next.kid)) }
+            } else if purpose != .verdict, current.stateAt + rotation - publishLead <= now {
+                steps.append(.make(purpose, .next))
             }
         } else {
             // Somebody changed the table by hand: a server without a signing key is worse than one without a lead.

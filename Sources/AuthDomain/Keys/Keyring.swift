@@ -12,6 +12,9 @@ package struct Keyring: Sendable {
     /// Keys this deployment's hashes.
     package let hasher: KeyedHasher
 
+    /// Verdict keys that signed once and may still sign what their clients believe, in the order of their retirement.
+    private let retiredVerdicts: [KeyPair]
+    private let verdictCompromisedAt: Timestamp?
     private let accessKeys: [String: VerificationKey]
     private let refreshKeys: [String: KeyPair]
     private let refreshVerifiers: [String: VerificationKey]
@@ -32,6 +35,9 @@ package struct Keyring: Sendable {
         self.verdict = verdict
         self.hasher = hasher
         let all = pairs.map(\.publicHalf) + publicHalves
+        retiredVerdicts = pairs.filter { $0.purpose == .verdict && $0.state == .retired }
+            .sorted { $0.publicHalf.stateAt < $1.publicHalf.stateAt }
+        verdictCompromisedAt = all.filter { $0.purpose == .verdict && $0.state == .compromised }.map(\.stateAt).max()
         published = PublicHalf.published(all)
         accessKeys = Self.keys(published)
         refreshVerifiers = Self.keys(all.filter { $0.purpose == .refresh }.map(\.jwk))
@@ -39,6 +45,14 @@ package struct Keyring: Sendable {
         refreshKeys = Dictionary(
             pairs.filter { $0.purpose == .refresh && $0.state.isUsable }.map { ($0.kid, $0) },
             uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The verdict key that a client believes which signed in at that moment; `nil` where one has leaked since, so that
+    /// there is none whose word alone may wipe. Other servers may have shown an older key for a moment (`keyFollowing`).
+    package func verdict(shownAt signIn: Timestamp) -> KeyPair? {
+        func isEarlier(than end: Timestamp) -> Bool { signIn < end + Limits.keyFollowing }
+        if let verdictCompromisedAt, isEarlier(than: verdictCompromisedAt) { return nil }
+        return retiredVerdicts.first { isEarlier(than: $0.publicHalf.stateAt) } ?? verdict
     }
 
     package func accessKey(_ kid: String) -> VerificationKey? { accessKeys[kid] }

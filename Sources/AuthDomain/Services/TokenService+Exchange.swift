@@ -80,8 +80,8 @@ extension TokenService {
             try await requireCredible(
                 view.evidence(for: reason), of: view.session?.userID ?? view.link?.userID, at: now)
             throw await mint.refuse(
-                reason, isDeviceHeld: isDeviceHeld, deviceID: deviceID, presented: request.token, keyring: keyring,
-                at: now)
+                reason, isDeviceHeld: isDeviceHeld, deviceID: deviceID, since: view.link?.firstSeenAt,
+                presented: request.token, keyring: keyring, at: now)
         case .live(let session, let user):
             let seen = SeenSession(
                 session: session, tokenHash: tokenHash, accessSID: keyring.hasher.accessSID(of: session.id),
@@ -96,7 +96,8 @@ extension TokenService {
     ) async throws(AuthFailure) {
         guard view.isMarked else { return }
         throw await mint.refuse(
-            .sessionRevoked, deviceID: proved.link?.deviceID, presented: request.token, keyring: keyring, at: now)
+            .sessionRevoked, deviceID: proved.link?.deviceID, since: proved.link?.firstSeenAt,
+            presented: request.token, keyring: keyring, at: now)
     }
 
     /// `nil`: the session ended while we decided; look again.
@@ -119,7 +120,8 @@ extension TokenService {
             }
             guard outcome == .registered else { return nil }
         }
-        return try await mint.answer(grant, refresh: nil, keyring: keyring, at: now)
+        return try await mint.answer(
+            grant, refresh: nil, since: proved.link?.firstSeenAt, keyring: keyring, at: now)
     }
 
     /// `nil`: the device or the session changed while we decided; look again.
@@ -136,8 +138,8 @@ extension TokenService {
         let admission = view.device?.admission(of: proved.session, firstSeenAt: proved.link?.firstSeenAt) ?? .asIs
         if case .refused(let reason) = admission {
             throw await mint.refuse(
-                reason, isDeviceHeld: true, deviceID: view.device?.id, presented: request.token, keyring: keyring,
-                at: now)
+                reason, isDeviceHeld: true, deviceID: view.device?.id, since: view.device?.createdAt,
+                presented: request.token, keyring: keyring, at: now)
         }
         try await refuseMarked(view, request, proved, keyring: keyring, at: now)
         let deviceID = view.device?.id ?? candidate
@@ -152,7 +154,8 @@ extension TokenService {
             seen: proved.seen, deviceID: deviceID, metadata: metadata, push: request.push,
             reactivates: admission == .reactivates, deviceSession: started?.row)
         // Signed before it is written: tries that a busy signer refuses must not push older device sessions out.
-        let answer = try await mint.answer(grant, refresh: started?.part, keyring: keyring, at: now)
+        let answer = try await mint.answer(
+            grant, refresh: started?.part, since: proved.link?.firstSeenAt, keyring: keyring, at: now)
         let outcome = try await available { () async throws(Unavailability) in try await store.register(registration) }
         return outcome == .registered ? answer : nil
     }

@@ -155,7 +155,7 @@ extension TokenService {
         let part = TokenMint.RefreshPart(
             issued: issued.signed(by: key.kid), key: key, sessionID: session.id,
             userID: session.userID, secret: secret, sessionExpiresAt: session.rotation.expiresAt)
-        return try await mint.answer(grant, refresh: part, keyring: keyring, at: now)
+        return try await mint.answer(grant, refresh: part, since: session.createdAt, keyring: keyring, at: now)
     }
 
     /// The row names its key: a replay is signed by the key that signed the successor the first time. Another server may
@@ -174,7 +174,7 @@ extension TokenService {
     ) async -> AuthFailure {
         await mint.refuse(
             reason, isDeviceHeld: session.deviceStatus.holdsReason != nil, sessionID: session.id.description,
-            deviceID: session.deviceID, presented: request.token, keyring: keyring, at: now)
+            deviceID: session.deviceID, since: session.createdAt, presented: request.token, keyring: keyring, at: now)
     }
 
     private func opened(_ session: DeviceSession) throws(AuthFailure) -> Secret<[UInt8]> {

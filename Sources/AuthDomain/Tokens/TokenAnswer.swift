@@ -10,6 +10,8 @@ package struct TokenAnswer: Sendable {
     package let sessionID: String
     package let deviceID: UUID?
     package let verdictKey: JWK
+    /// Compact JWS `verdict-key+jwt` of `verdictKey`; set where the client signed in under another one.
+    package let verdictKeyProof: String?
     package let now: Timestamp
     /// Of a refresh; `nil` for an exchange.
     package private(set) var outcome: RefreshOutcome?

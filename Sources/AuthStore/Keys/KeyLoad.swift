@@ -38,7 +38,8 @@ struct KeyLoad {
             if record.state.isUsable { records.append(record) }
             if record.state.isUsable, let key = try privateKey(record, row, sealing, known) {
                 let pair = KeyPair(
-                    purpose: record.purpose, state: record.state, privateKey: key, createdAt: record.createdAt)
+                    purpose: record.purpose, state: record.state, privateKey: key, createdAt: record.createdAt,
+                    stateAt: record.stateAt)
                 pairs.append(pair)
                 if try row.isNull("modulus") { withoutPublicHalf.append(pair) }
             } else if let half = try publicHalf(record, row) {
@@ -82,6 +83,8 @@ struct KeyLoad {
             let expected = hasher.publicMAC(kid: record.kid, purpose: record.purpose)
             guard areEqualInConstantTime(mac, expected) else { return nil }
         }
-        return PublicHalf(purpose: record.purpose, state: record.state, jwk: jwk, createdAt: record.createdAt)
+        return PublicHalf(
+            purpose: record.purpose, state: record.state, jwk: jwk, createdAt: record.createdAt,
+            stateAt: record.stateAt)
     }
 }

@@ -157,8 +157,8 @@ package enum Command: String, CaseIterable {
           migrate [--status] [--standalone]       bring the database to this version, or say how it stands;
                                                   with tables for users too, where no Better Auth application has any
           keys list                               the keys, their states and times
-          keys rotate [--refresh]                 publish a next key; it signs by itself when its lead is over
-          keys promote [KID] [--refresh] [--emergency]
+          keys rotate [--refresh|--verdict]       publish a next key; it signs by itself when its lead is over
+          keys promote [KID] [--refresh|--verdict] [--emergency]
                                                   let a next key sign now; an emergency undercuts the lead
           keys retire KID [--emergency]           end the hold of a retired key, or withdraw a next one
           keys compromise KID                     remove a key at once; another one signs

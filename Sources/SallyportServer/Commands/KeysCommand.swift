@@ -116,13 +116,15 @@ struct KeysCommand {
 }
 
 extension KeysCommand.Action {
-    /// `--refresh` means the keys of refresh tokens where no key is named.
+    /// `--refresh` means the keys of refresh tokens where no key is named, `--verdict` those of proofs.
     static func parse(_ arguments: inout Arguments) throws(Arguments.Misuse) -> Self {
         let word = try arguments.takeWord("list, rotate, promote, retire, compromise or rewrap")
         let isEmergency = arguments.takeFlag("--emergency")
-        let purpose: KeyPurpose = arguments.takeFlag("--refresh") ? .refresh : .access
+        let flagged = [KeyPurpose.refresh, .verdict].filter { arguments.takeFlag("--\($0.rawValue)") }
+        guard flagged.count < 2 else { throw .unknown("--verdict") }
+        let purpose = flagged.first ?? .access
         if isEmergency, word != "promote", word != "retire" { throw .unknown("--emergency") }
-        if purpose == .refresh, word != "rotate", word != "promote" { throw .unknown("--refresh") }
+        if purpose != .access, word != "rotate", word != "promote" { throw .unknown("--\(purpose.rawValue)") }
         switch word {
         case "list": return .list
         case "rotate": return .perform(.rotate(purpose))

@@ -80,8 +80,10 @@ struct ServerProcess {
         }
         let keyring = PostgresKeyring(
             databases: loops.databases, sealing: sealing,
-            lifetimes: [.access: settings.accessLifetime, .refresh: settings.refreshLifetime], bits: settings.keyBits,
-            clock: clock, random: SystemRandom(), logger: logger)
+            lifetimes: [
+                .access: settings.accessLifetime, .refresh: settings.refreshLifetime,
+                .verdict: settings.sessionMaxAge + AuthDomain.Limits.tombstoneKept,
+            ], bits: settings.keyBits, clock: clock, random: SystemRandom(), logger: logger)
         let origins = CrossOriginPolicy(settings.trustedOrigins)
         let application = SwitchedApplication(
             StartingAPI(keys: keyring, origins: origins, clock: clock, random: SystemRandom()))
