@@ -80,10 +80,13 @@ let package = Package(
         module("Signing", ["AuthDomain", "Crypto", "Reactor", "Telemetry", "Primitives"]),
         module("Outbound", ["CCurl", "Reactor", "Primitives"]),
         module("AuthAPI", ["AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"]),
+        module("EmbeddedPostgres", ["Primitives"]),
+        module("Doctor", ["Outbound", "JOSE", "JSON", "Primitives"]),
         .target(
             name: "SallyportServer",
             dependencies: [
-                "AuthAPI", "AuthStore", "Signing", "Outbound", "AuthDomain", "HTTPServer", "HTTP", "TLS", "Postgres",
+                "Doctor", "EmbeddedPostgres", "AuthAPI", "AuthStore", "Signing", "Outbound", "AuthDomain", "HTTPServer",
+                "HTTP", "TLS", "Postgres",
                 "Reactor", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives",
             ],
             swiftSettings: product
@@ -104,7 +107,7 @@ let package = Package(
         .target(
             name: "AuthTesting",
             dependencies: [
-                "SallyportServer", "AuthDomain", "AuthStore", "Postgres", "Reactor", "JOSE", "Crypto", "JSON",
+                "EmbeddedPostgres", "AuthDomain", "AuthStore", "Postgres", "Reactor", "JOSE", "Crypto", "JSON",
                 "Telemetry", "Primitives",
             ],
             path: "Tests/AuthTesting",
@@ -112,7 +115,7 @@ let package = Package(
         ),
         .target(
             name: "FaultRun",
-            dependencies: ["AuthTesting", "SallyportServer", "JOSE", "Crypto", "JSON", "Primitives"],
+            dependencies: ["AuthTesting", "EmbeddedPostgres", "JOSE", "Crypto", "JSON", "Primitives"],
             path: "Tests/FaultRun",
             swiftSettings: house
         ),
@@ -137,7 +140,7 @@ let package = Package(
         tests(
             of: "AuthStore",
             [
-                "AuthTesting", "SallyportServer", "AuthDomain", "Postgres", "Reactor", "Telemetry", "JOSE", "Crypto",
+                "AuthTesting", "EmbeddedPostgres", "AuthDomain", "Postgres", "Reactor", "Telemetry", "JOSE", "Crypto",
                 "JSON", "Primitives",
             ]),
         tests(of: "Outbound", ["Reactor", "Primitives"]),
@@ -147,6 +150,8 @@ let package = Package(
         tests(
             of: "AuthAPI", ["AuthTesting", "AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"],
             hasFixtures: true),
+        tests(of: "EmbeddedPostgres", ["AuthTesting", "Primitives"]),
+        tests(of: "Doctor", ["AuthTesting", "Outbound", "JOSE", "Crypto", "JSON", "Primitives"]),
         tests(
             of: "SallyportServer",
             [
@@ -156,7 +161,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["AuthTesting", "SallyportServer", "JOSE", "Crypto", "JSON", "Primitives"],
+            dependencies: ["AuthTesting", "EmbeddedPostgres", "JOSE", "Crypto", "JSON", "Primitives"],
             swiftSettings: house
         ),
         .testTarget(name: "RepositoryTests", swiftSettings: house),

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Text that is equal byte by byte.
 ///
 /// Swift's `String` compares by canonical equivalence: the Kelvin sign equals `K`. A token's `aud`, `iss` and member
@@ -24,4 +26,17 @@ package struct ExactText: Hashable, Sendable {
 package func areIdentical(_ left: String, _ right: String) -> Bool {
     // Equivalence first: it is false at once for most pairs, and never false for identical bytes.
     left == right && left.utf8.elementsEqual(right.utf8)
+}
+
+/// Text from outside as it may go to a terminal: what could move the cursor or turn the line around is escaped.
+package func shown(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+        switch scalar.value {
+        case 0..<0x20, 0x7f..<0xa0, 0x200b..<0x2010, 0x2028..<0x202f, 0x2060..<0x2070, 0xfeff:
+            result += "\\u{\(Hex.encode([UInt8(scalar.value >> 8 & 0xff), UInt8(scalar.value & 0xff)]))}"
+        default: result.unicodeScalars.append(scalar)
+        }
+    }
+    return result
 }

@@ -1,3 +1,6 @@
+import CCurl
+package import Primitives
+
 /// An answer from elsewhere: nothing in it is trusted, and a redirect is an answer like any other.
 package struct OutboundResponse: Sendable {
     package let status: Int
@@ -17,5 +20,12 @@ package struct OutboundResponse: Sendable {
     package func field(_ name: String) -> String? {
         let name = name.lowercased()
         return fields.first { $0.name.lowercased() == name }?.value
+    }
+
+    /// When the answer was made, by the other machine's clock.
+    package var date: Timestamp? {
+        guard let date = field("date") else { return nil }
+        let seconds = curl_getdate(date, nil)
+        return seconds < 0 ? nil : Timestamp(secondsSinceEpoch: Int64(seconds))
     }
 }

@@ -3,7 +3,7 @@ import AuthStore
 import AuthTesting
 import Postgres
 import Primitives
-import SallyportServer
+import EmbeddedPostgres
 import Testing
 
 // One at a time: each test has connections of its own to the one server.

@@ -1,6 +1,6 @@
 import Foundation
 import Primitives
-package import SallyportServer
+package import EmbeddedPostgres
 
 /// A throw-away PostgreSQL for tests, below /var/tmp: any account can enter that folder, which a clone's need not be.
 package final class ScratchCluster: Sendable {

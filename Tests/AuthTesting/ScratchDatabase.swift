@@ -1,5 +1,5 @@
 import Foundation
-import SallyportServer
+import EmbeddedPostgres
 
 /// A fresh, empty database of a scratch cluster, dropped with the last reference to it.
 package final class ScratchDatabase: Sendable {

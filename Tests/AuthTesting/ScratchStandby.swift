@@ -1,5 +1,5 @@
 import Foundation
-import SallyportServer
+import EmbeddedPostgres
 
 /// A streaming standby of a scratch cluster: the server that a multi-host URL fails over to.
 package final class ScratchStandby: Sendable {

@@ -2,7 +2,7 @@ import AuthTesting
 import Foundation
 import JSON
 import Primitives
-import SallyportServer
+import EmbeddedPostgres
 import Testing
 
 /// Whatever of ours breaks: 503 with `Retry-After`, and well again with the next request after the repair.

@@ -1,7 +1,7 @@
 import AuthTesting
 import Glibc
 import Primitives
-import SallyportServer
+import EmbeddedPostgres
 import Testing
 
 @Suite("Outages of the database, over sockets", .blocking)

@@ -21,7 +21,8 @@ struct CodeRule {
 
 /// Where the outside world enters: the process's clock, environment, randomness and terminal.
 private let edges = [
-    "Sources/SallyportServer/", "Sources/sallyport/", "Sources/sallyport-bench/", "Sources/http-echo/",
+    "Sources/SallyportServer/", "Sources/EmbeddedPostgres/", "Sources/sallyport/", "Sources/sallyport-bench/",
+    "Sources/http-echo/",
 ]
 
 let codeRules: [CodeRule] = [

@@ -2,6 +2,7 @@ import AuthAPI
 import AuthDomain
 import AuthStore
 import Crypto
+import EmbeddedPostgres
 import Glibc
 import Postgres
 import Primitives

@@ -1,4 +1,5 @@
 import AuthDomain
+import Doctor
 import JOSE
 import Outbound
 import Primitives
@@ -23,10 +24,10 @@ struct DoctorCommand {
             for line in report.lines { environment.say(line) }
             return 1
         }
-        let doctor = Doctor(settings: settings, clock: SystemClock())
-        let keyring = doctor.examine(&report)
+        let deployment = DeploymentCheck(settings: settings, clock: SystemClock())
+        let keyring = deployment.examine(&report)
         if let issuer = settings.issuer {
-            doctor.examineIssuer(issuer, signingKID: keyring?.signing.kid, &report)
+            deployment.examineIssuer(issuer, signingKID: keyring?.signing.kid, &report)
             let terms = PowerSyncTerms(
                 issuer: issuer.text, audiences: settings.expectedAudiences, accessLifetime: settings.accessLifetime,
                 keys: keyring?.published ?? [])

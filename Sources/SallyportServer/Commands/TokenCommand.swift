@@ -1,7 +1,9 @@
 import AuthDomain
 import AuthStore
 import Crypto
+import Doctor
 import JOSE
+import JSON
 import Outbound
 import Postgres
 import Primitives

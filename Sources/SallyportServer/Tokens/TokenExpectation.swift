@@ -153,16 +153,3 @@ struct TokenExpectation {
         }
     }
 }
-
-/// Text of a token as it may go to a terminal: what could move the cursor or turn the line around is escaped.
-func shown(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-        switch scalar.value {
-        case 0..<0x20, 0x7f..<0xa0, 0x200b..<0x2010, 0x2028..<0x202f, 0x2060..<0x2070, 0xfeff:
-            result += "\\u{\(Hex.encode([UInt8(scalar.value >> 8 & 0xff), UInt8(scalar.value & 0xff)]))}"
-        default: result.unicodeScalars.append(scalar)
-        }
-    }
-    return result
-}

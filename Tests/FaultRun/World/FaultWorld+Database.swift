@@ -1,6 +1,6 @@
 import AuthTesting
 import Foundation
-import SallyportServer
+import EmbeddedPostgres
 
 /// What is done to the database. Each returns how often it has struck.
 extension FaultWorld {

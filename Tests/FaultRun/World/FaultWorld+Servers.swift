@@ -1,7 +1,7 @@
 import AuthTesting
 import Foundation
 import JOSE
-import SallyportServer
+import EmbeddedPostgres
 
 /// What is done to the servers, and by clients that mean no good. Each returns how often it has struck.
 extension FaultWorld {

@@ -1,7 +1,7 @@
 import AuthTesting
 import Foundation
 import Primitives
-import SallyportServer
+import EmbeddedPostgres
 
 /// Two servers behind relays on one Postgres behind a relay, and everything that can be done to them.
 package final class FaultWorld: Sendable {

@@ -1,16 +1,22 @@
-import AuthDomain
-import JOSE
+package import JOSE
 import JSON
 import Outbound
 import Primitives
 
 /// What this server gives, as a PowerSync configuration has to have it.
-struct PowerSyncTerms: Sendable {
-    let issuer: String
-    let audiences: [String]
-    let accessLifetime: Duration
+package struct PowerSyncTerms: Sendable {
+    package let issuer: String
+    package let audiences: [String]
+    package let accessLifetime: Duration
     /// Public keys of access tokens; empty where they are not known.
-    let keys: [JWK]
+    package let keys: [JWK]
+
+    package init(issuer: String, audiences: [String], accessLifetime: Duration, keys: [JWK]) {
+        self.issuer = issuer
+        self.audiences = audiences
+        self.accessLifetime = accessLifetime
+        self.keys = keys
+    }
 
     var keySetAddress: String { issuer + "/.well-known/jwks.json" }
 
@@ -18,7 +24,7 @@ struct PowerSyncTerms: Sendable {
     var audience: String { audiences.first { $0 != issuer } ?? audiences.first ?? "powersync" }
 
     /// The block of PowerSync's configuration, with what it costs to get each line wrong.
-    var clientAuthBlock: String {
+    package var clientAuthBlock: String {
         """
         client_auth:
           # Seen from PowerSync's container. Wrong: PSYNC_S2204 or S2101, every token refused. Never `supabase: true` beside it.
@@ -29,7 +35,7 @@ struct PowerSyncTerms: Sendable {
         """
     }
 
-    var facts: [String] {
+    package var facts: [String] {
         let kids = keys.map(\.kid)
         return [
             "key set   \(keySetAddress)",
@@ -41,10 +47,12 @@ struct PowerSyncTerms: Sendable {
 }
 
 /// Reads a PowerSync configuration against our terms. Pure: nothing is fetched.
-struct PowerSyncJudge {
-    let terms: PowerSyncTerms
+package struct PowerSyncJudge {
+    package let terms: PowerSyncTerms
 
-    func findings(config text: String?) -> [PowerSyncFinding] {
+    package init(terms: PowerSyncTerms) { self.terms = terms }
+
+    package func findings(config text: String?) -> [PowerSyncFinding] {
         guard let text else { return [PowerSyncFinding(.configUnreadable)] }
         let document: YAMLValue
         do throws(YAMLReader.Fault) {

@@ -1,6 +1,8 @@
+import JSON
+
 /// What goes wrong between a token server and PowerSync: each way that was met in the field, with its name, what to do,
 /// and what PowerSync says then.
-enum PowerSyncFault: String, CaseIterable, Sendable {
+package enum PowerSyncFault: String, CaseIterable, Sendable {
     case configUnreadable = "config_unreadable"
     case noClientAuth = "no_client_auth"
     case jwksMissing = "jwks_missing"
@@ -51,7 +53,7 @@ enum PowerSyncFault: String, CaseIterable, Sendable {
     case webSocketSaysLittle = "websocket_says_little"
 
     /// A fault refuses tokens now; a warning may, or only in some places.
-    var isWarning: Bool {
+    package var isWarning: Bool {
         switch self {
         case .jwksElsewhere, .jwksOnLoopback, .environmentNeeded, .staticKeyAlone, .accessLifetimeShort,
             .endpointUnreachable, .webSocketSaysLittle, .supabaseSecret:
@@ -62,15 +64,15 @@ enum PowerSyncFault: String, CaseIterable, Sendable {
 }
 
 /// A fault as it was met.
-struct PowerSyncFinding: Equatable, Sendable {
-    let fault: PowerSyncFault
+package struct PowerSyncFinding: Equatable, Sendable {
+    package let fault: PowerSyncFault
     /// What exactly: a name, an address, a number. Safe to show.
-    let detail: String
+    package let detail: String
 
-    init(_ fault: PowerSyncFault, _ detail: String = "") {
+    package init(_ fault: PowerSyncFault, _ detail: String = "") {
         self.fault = fault
         self.detail = detail
     }
 
-    var sentence: String { (detail.isEmpty ? "" : shown(detail) + ": ") + fault.advice }
+    package var sentence: String { (detail.isEmpty ? "" : shown(detail) + ": ") + fault.advice }
 }

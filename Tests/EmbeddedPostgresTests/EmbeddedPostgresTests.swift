@@ -1,6 +1,6 @@
 import AuthTesting
 import Foundation
-import SallyportServer
+import EmbeddedPostgres
 import Testing
 
 @Suite("Embedded PostgreSQL")

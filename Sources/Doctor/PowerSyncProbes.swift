@@ -1,16 +1,15 @@
-import JOSE
-import JSON
-import Outbound
-import Primitives
+package import JSON
+package import Outbound
+package import Primitives
 
 /// What an answer from the address of the key set means for PowerSync.
-enum KeySetProbe {
+package enum KeySetProbe {
     /// PowerSync's own limit for a cold cache.
     private static let coldFetchMax = Duration.seconds(3)
     private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
     /// - Parameter kid: of the key that signs; `nil` where it is not known.
-    static func findings(
+    package static func findings(
         _ result: Result<OutboundResponse, OutboundError>, signingKID kid: String?
     ) -> [PowerSyncFinding] {
         let response: OutboundResponse
@@ -49,8 +48,8 @@ enum KeySetProbe {
 }
 
 /// The address that apps are given for PowerSync itself.
-enum EndpointProbe {
-    static func findings(_ text: String) -> [PowerSyncFinding] {
+package enum EndpointProbe {
+    package static func findings(_ text: String) -> [PowerSyncFinding] {
         let isPlain = text.hasPrefix("http://")
         // http is read like https here: on a developer's machine it is what there is.
         guard let address = OutboundAddress(isPlain ? "https" + text.dropFirst(4) : text) else {
@@ -66,7 +65,7 @@ enum EndpointProbe {
         return found
     }
 
-    static func findings(_ result: Result<OutboundResponse, OutboundError>) -> [PowerSyncFinding] {
+    package static func findings(_ result: Result<OutboundResponse, OutboundError>) -> [PowerSyncFinding] {
         switch result {
         case .failure(let error): return [PowerSyncFinding(.endpointUnreachable, error.description)]
         case .success(let response):
@@ -77,9 +76,9 @@ enum EndpointProbe {
 }
 
 /// What PowerSync would say of a token that our own verifier has read.
-enum PowerSyncTokenProbe {
+package enum PowerSyncTokenProbe {
     /// - Parameter audiences: of client_auth; empty where they are not known.
-    static func findings(header: JSONObject, claims: JSONObject, audiences: [String], at now: Timestamp)
+    package static func findings(header: JSONObject, claims: JSONObject, audiences: [String], at now: Timestamp)
         -> [PowerSyncFinding]
     {
         var found: [PowerSyncFinding] = []
@@ -107,7 +106,7 @@ enum PowerSyncTokenProbe {
 }
 
 /// What a message of PowerSync or of an app's log points to.
-enum PowerSyncSymptom {
+package enum PowerSyncSymptom {
     private static let rows: [(text: String, faults: [PowerSyncFault])] = [
         ("PSYNC_S2103", [.tokenExpired, .clockSkew, .accessLifetimeShort]),
         ("PSYNC_S2104", [.tokenTooLong]),
@@ -124,7 +123,7 @@ enum PowerSyncSymptom {
         ("Authentication required", [.webSocketSaysLittle]),
     ]
 
-    static func faults(of message: String) -> [PowerSyncFault] {
+    package static func faults(of message: String) -> [PowerSyncFault] {
         let message = Array(message.lowercased().utf8)
         return rows.filter { row in
             let wanted = Array(row.text.lowercased().utf8)

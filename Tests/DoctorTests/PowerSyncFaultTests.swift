@@ -6,7 +6,7 @@ import Outbound
 import Primitives
 import Testing
 
-@testable import SallyportServer
+@testable import Doctor
 
 /// The failures that people met between a token server and PowerSync, in public threads: each is recognised by what
 /// an operator has at hand, a configuration, an address, a token or a message, and has one name.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import SallyportServer
+@testable import Doctor
 
 @Suite("YAML as settings files have it")
 struct YAMLReaderTests {

@@ -1,5 +1,6 @@
 import AuthDomain
 import AuthStore
+import Doctor
 import JOSE
 import JSON
 import Outbound
@@ -8,7 +9,7 @@ import Primitives
 
 /// Looks at a deployment from where the command runs: settings, database, migrations, keys, identity store, clock, and
 /// the issuer as the world reaches it. Nothing is changed.
-struct Doctor {
+struct DeploymentCheck {
     let settings: Settings
     let clock: any WallClock
 
@@ -146,7 +147,7 @@ struct Doctor {
     }
 
     private func compareClock(_ response: OutboundResponse, _ report: inout DoctorReport) {
-        guard let date = response.field("date").flatMap({ HTTPDate.timestamp($0) }) else {
+        guard let date = response.date else {
             return report.add(.warning, "clock", "not compared: the issuer's answer has no date")
         }
         let difference = clock.now() - date

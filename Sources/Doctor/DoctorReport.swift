@@ -1,29 +1,31 @@
 /// What the doctor has found, in the order of the checks.
-struct DoctorReport: Equatable, Sendable {
-    enum Level: String, Sendable {
+package struct DoctorReport: Equatable, Sendable {
+    package enum Level: String, Sendable {
         case ok, warning, fault
     }
 
-    struct Entry: Equatable, Sendable {
-        let level: Level
+    package struct Entry: Equatable, Sendable {
+        package let level: Level
         /// What was looked at: database, keys, …
-        let check: String
-        let sentence: String
+        package let check: String
+        package let sentence: String
     }
 
-    private(set) var entries: [Entry] = []
+    package private(set) var entries: [Entry] = []
 
-    mutating func add(_ level: Level, _ check: String, _ sentence: String) {
+    package init() {}
+
+    package mutating func add(_ level: Level, _ check: String, _ sentence: String) {
         entries.append(Entry(level: level, check: check, sentence: sentence))
     }
 
-    mutating func add(_ finding: PowerSyncFinding, _ check: String) {
+    package mutating func add(_ finding: PowerSyncFinding, _ check: String) {
         let level: Level = finding.fault.isWarning ? .warning : .fault
         add(level, check, "\(finding.fault.rawValue): \(finding.sentence)")
     }
 
     /// `ok       database: …`
-    var lines: [String] {
+    package var lines: [String] {
         entries.map { entry in
             let level = entry.level.rawValue
             let padding = String(repeating: " ", count: 8 - level.count)
@@ -31,5 +33,5 @@ struct DoctorReport: Equatable, Sendable {
         }
     }
 
-    var hasFault: Bool { entries.contains { $0.level == .fault } }
+    package var hasFault: Bool { entries.contains { $0.level == .fault } }
 }

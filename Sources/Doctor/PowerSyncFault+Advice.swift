@@ -1,6 +1,6 @@
 extension PowerSyncFault {
     /// What it means and what to do, with PowerSync's own code where it has one.
-    var advice: String {
+    package var advice: String {
         switch self {
         case .configUnreadable, .noClientAuth, .jwksMissing, .audienceMissing, .audienceForeign,
             .supabaseReplacesAudience, .supabaseEnabled, .supabaseBesideJWKS, .supabaseSecret, .placeholder:

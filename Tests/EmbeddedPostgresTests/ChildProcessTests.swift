@@ -1,4 +1,4 @@
-import SallyportServer
+import EmbeddedPostgres
 import Testing
 
 @Suite("Child process")
