@@ -79,7 +79,7 @@ struct FaultTests {
             name: "custom_claims is no object", breaking: claims("SELECT '[1]'::jsonb"),
             mending: claims("SELECT '{}'::jsonb")),
         Fault(
-            name: "custom_claims is null", breaking: claims("SELECT NULL::jsonb"),
+            name: "custom_claims is JSON's null", breaking: claims("SELECT 'null'::jsonb"),
             mending: claims("SELECT '{}'::jsonb")),
         Fault(
             name: "custom_claims is too large", breaking: claims("SELECT jsonb_build_object('a', repeat('x', 2048))"),
