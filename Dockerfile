@@ -2,7 +2,7 @@
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libssl-dev libpq-dev libcurl4-openssl-dev \
-        pkg-config \
+        libyaml-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
@@ -14,7 +14,7 @@ RUN swift build -c release --product sallyport && strip .build/release/sallyport
 FROM debian:12-slim
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates curl libcurl4 libpq5 \
-        libssl3 \
+        libssl3 libyaml-0-2 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --no-create-home --shell /usr/sbin/nologin sallyport
 COPY --from=build /src/.build/release/sallyport /usr/local/bin/sallyport

@@ -41,6 +41,7 @@ let package = Package(
         .target(name: "CLinux"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         module("Primitives", []),
@@ -81,7 +82,7 @@ let package = Package(
         module("Outbound", ["CCurl", "Reactor", "Primitives"]),
         module("AuthAPI", ["AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"]),
         module("EmbeddedPostgres", ["Primitives"]),
-        module("Doctor", ["Outbound", "JOSE", "JSON", "Primitives"]),
+        module("Doctor", ["CYaml", "Outbound", "JOSE", "JSON", "Primitives"]),
         .target(
             name: "SallyportServer",
             dependencies: [
@@ -151,7 +152,7 @@ let package = Package(
             of: "AuthAPI", ["AuthTesting", "AuthDomain", "HTTP", "JOSE", "Crypto", "JSON", "Telemetry", "Primitives"],
             hasFixtures: true),
         tests(of: "EmbeddedPostgres", ["AuthTesting", "Primitives"]),
-        tests(of: "Doctor", ["AuthTesting", "Outbound", "JOSE", "Crypto", "JSON", "Primitives"]),
+        tests(of: "Doctor", ["AuthTesting", "Outbound", "JOSE", "Crypto", "JSON", "Primitives"], hasFixtures: true),
         tests(
             of: "SallyportServer",
             [

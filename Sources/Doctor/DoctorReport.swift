@@ -21,7 +21,7 @@ package struct DoctorReport: Equatable, Sendable {
 
     package mutating func add(_ finding: PowerSyncFinding, _ check: String) {
         let level: Level = finding.fault.isWarning ? .warning : .fault
-        add(level, check, "\(finding.fault.rawValue): \(finding.sentence)")
+        add(level, check, "\(finding.fault.name): \(finding.sentence)")
     }
 
     /// `ok       database: …`

@@ -52,15 +52,21 @@ package enum EndpointProbe {
     package static func findings(_ text: String) -> [PowerSyncFinding] {
         let isPlain = text.hasPrefix("http://")
         // http is read like https here: on a developer's machine it is what there is.
-        guard let address = OutboundAddress(isPlain ? "https" + text.dropFirst(4) : text) else {
-            return [PowerSyncFinding(.endpointMalformed, text)]
-        }
+        guard let address = OutboundAddress(isPlain ? "https" + text.dropFirst(4) : text),
+            let parts = KeySetAddress(text)
+        else { return [PowerSyncFinding(.endpointMalformed, text)] }
         var found: [PowerSyncFinding] = []
         let rest = text.dropFirst(isPlain ? 7 : 8)
-        if rest.contains("/") { found.append(PowerSyncFinding(.endpointHasPath, text)) }
-        let isSingleName = !address.host.contains(".") && !address.host.hasPrefix("[") && address.host != "localhost"
-        if isSingleName || address.host.hasSuffix(".internal") || address.host.hasSuffix(".local") {
+        if rest.contains(where: { "/?#".contains($0) }) { found.append(PowerSyncFinding(.endpointHasPath, text)) }
+        let isNumber = parts.address != nil
+        let isIsolated = parts.address.map { number in ReservedAddresses.isolated.contains { $0.contains(number) } }
+        if parts.isLoopback || isIsolated ?? false {
+            found.append(PowerSyncFinding(.endpointLocal, address.host))
+        } else if !isNumber, !parts.host.contains(".") || [".internal", ".local"].contains(where: parts.host.hasSuffix)
+        {
             found.append(PowerSyncFinding(.endpointInternal, address.host))
+        } else if isPlain {
+            found.append(PowerSyncFinding(.endpointPlain, address.host))
         }
         return found
     }
@@ -69,8 +75,13 @@ package enum EndpointProbe {
         switch result {
         case .failure(let error): return [PowerSyncFinding(.endpointUnreachable, error.description)]
         case .success(let response):
-            guard (300..<400).contains(response.status) else { return [] }
-            return [PowerSyncFinding(.endpointRedirected, response.field("location") ?? "\(response.status)")]
+            switch response.status {
+            case 300..<400:
+                return [PowerSyncFinding(.endpointRedirected, response.field("location") ?? "\(response.status)")]
+            case 500...: return [PowerSyncFinding(.endpointBroken, "\(response.status)")]
+            // PowerSync has no page at its root: 404 is what it says there.
+            default: return []
+            }
         }
     }
 }
@@ -102,33 +113,5 @@ package enum PowerSyncTokenProbe {
         if end - issued > 86_400 { found.append(PowerSyncFinding(.tokenTooLong, "\(Int64(end - issued)) s")) }
         if end <= Double(now.secondsSinceEpoch - 60) { found.append(PowerSyncFinding(.tokenExpired)) }
         return found
-    }
-}
-
-/// What a message of PowerSync or of an app's log points to.
-package enum PowerSyncSymptom {
-    private static let rows: [(text: String, faults: [PowerSyncFault])] = [
-        ("PSYNC_S2103", [.tokenExpired, .clockSkew, .accessLifetimeShort]),
-        ("PSYNC_S2104", [.tokenTooLong]),
-        ("PSYNC_S2105", [.audienceMissing, .audienceForeign, .supabaseReplacesAudience]),
-        ("PSYNC_S2106", [.tokenMissing, .endpointRedirected]),
-        ("PSYNC_S2201", [.jwksWrongShape]),
-        ("PSYNC_S2202", [.jwksAddressRefused]), ("PSYNC_S2203", [.jwksAddressRefused]),
-        ("PSYNC_S2204", [.jwksUnreachable, .jwksSlow, .jwksRedirected, .jwksWrongShape]),
-        ("PSYNC_S3102", [.jwksMissing]), ("PSYNC_S3103", [.jwksForeign]),
-        ("missing a required claim", [.claimMissing]),
-        ("keystore", [.jwksMissing, .jwksForeign, .tokenWithoutKID, .staticKeyForeign, .jwksWithoutOurKey]),
-        ("signature verification failed", [.staticKeyForeign, .sharedSecret, .supabaseSecret]),
-        ("Unexpected token algorithm", [.sharedSecret]),
-        ("Authentication required", [.webSocketSaysLittle]),
-    ]
-
-    package static func faults(of message: String) -> [PowerSyncFault] {
-        let message = Array(message.lowercased().utf8)
-        return rows.filter { row in
-            let wanted = Array(row.text.lowercased().utf8)
-            guard message.count >= wanted.count else { return false }
-            return (0...(message.count - wanted.count)).contains { message[$0...].starts(with: wanted) }
-        }.flatMap(\.faults)
     }
 }

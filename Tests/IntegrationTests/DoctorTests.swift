@@ -71,6 +71,31 @@ struct DoctorTests {
         #expect(!command.outputText.contains("jwks_missing"))
     }
 
+    @Test(
+        "the audience that PowerSync is given is one that unverified users do not have, and a short lead is a warning")
+    func audience() throws {
+        let site = try Site()
+        try site.serve().stop()
+        let settings = [
+            "SALLYPORT_AUDIENCES": "https://api.example.com,https://sync.example.com",
+            "SALLYPORT_GATED_AUDIENCES": "https://sync.example.com", "SALLYPORT_PUBLISH_LEAD": "64m",
+        ]
+        let said = try site.run(["doctor"], settings: settings).outputText
+        #expect(said.contains("audience:\n    - https://sync.example.com"), "\(said)")
+        #expect(!said.contains("    - https://api.example.com"))
+        #expect(said.contains("warning powersync: publish_lead_short: SALLYPORT_PUBLISH_LEAD"))
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("powersync-\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let config = "client_auth:\n  jwks_uri: \(Site.issuer)/.well-known/jwks.json\n  audience: [!env PS_AUDIENCE]\n"
+        try Data(config.utf8).write(to: file)
+        let open = settings.merging([
+            "SALLYPORT_PUBLISH_LEAD": "65m", "PS_AUDIENCE": "https://api.example.com",
+        ]) { $1 }
+        let judged = try site.run(["doctor", "--powersync-config", file.path], settings: open).outputText
+        #expect(judged.contains("warning powersync config: audience_open: https://api.example.com"), "\(judged)")
+        #expect(!judged.contains("publish_lead_short"))
+    }
+
     /// Free a moment ago: its server is given a port, as its issuer names it.
     private static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

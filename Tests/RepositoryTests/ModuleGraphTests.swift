@@ -64,6 +64,7 @@ struct ModuleGraphTests {
             ])
         let users = [
             "CLinux": ["Reactor"], "COpenSSL": ["Crypto", "TLS"], "CLibPQ": ["Postgres"], "CCurl": ["Outbound"],
+            "CYaml": ["Doctor"],
         ]
         for (name, allowed) in users {
             #expect(table.filter { $0.imports.contains(name) }.map(\.name).sorted() == allowed, "\(name)")
@@ -111,7 +112,7 @@ struct ModuleGraphTests {
     func folders() {
         #expect(Repository.folders(in: "Sources") == Set(products.map(\.name)))
         #expect(Repository.folders(in: "Tests") == Set(targets.map(\.name).filter(isTest)))
-        let headers = ["CLinux", "COpenSSL", "CLibPQ", "CCurl"]
+        let headers = ["CLinux", "COpenSSL", "CLibPQ", "CCurl", "CYaml"]
         for target in products where !programs.contains(target.name) && !headers.contains(target.name) {
             #expect(targets.contains { $0.name == target.name + "Tests" }, "\(target.name) has no tests")
         }

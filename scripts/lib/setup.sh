@@ -3,7 +3,7 @@
 
 # What the build links, and how it is found.
 # shellcheck disable=SC2034 # used by the scripts that source this file
-build_packages=(libssl-dev libpq-dev libcurl4-openssl-dev pkg-config)
+build_packages=(libssl-dev libpq-dev libcurl4-openssl-dev libyaml-dev pkg-config)
 # What the tests and `sallyport dev` run.
 server_package=postgresql-15
 # What the tests drive the server with, and put in front of it. Another flavour of nginx will do as well, and is not to be

@@ -29,9 +29,14 @@ struct DoctorCommand {
         if let issuer = settings.issuer {
             deployment.examineIssuer(issuer, signingKID: keyring?.signing.kid, &report)
             let terms = PowerSyncTerms(
-                issuer: issuer.text, audiences: settings.expectedAudiences, accessLifetime: settings.accessLifetime,
-                keys: keyring?.published ?? [])
-            examinePowerSync(terms, &report)
+                issuer: issuer.text, audiences: settings.expectedAudiences,
+                gatedAudiences: settings.gateMode == .scopes ? settings.gatedAudiences : nil,
+                accessLifetime: settings.accessLifetime, keys: keyring?.published ?? [])
+            for finding in terms.findings { report.add(finding, "powersync") }
+            if settings.publishLead < .minutes(65) {
+                report.add(PowerSyncFinding(.publishLeadShort, "SALLYPORT_PUBLISH_LEAD"), "powersync")
+            }
+            examinePowerSync(terms, environment, &report)
             for line in report.lines { environment.say(line) }
             environment.say("\nFor PowerSync's configuration:\n\n\(terms.clientAuthBlock)\n")
             for fact in terms.facts { environment.say(fact) }
@@ -42,10 +47,9 @@ struct DoctorCommand {
         return report.hasFault ? 1 : 0
     }
 
-    private func examinePowerSync(_ terms: PowerSyncTerms, _ report: inout DoctorReport) {
-        if terms.accessLifetime < .minutes(5) {
-            report.add(PowerSyncFinding(.accessLifetimeShort, "SALLYPORT_ACCESS_TTL"), "powersync")
-        }
+    private func examinePowerSync(
+        _ terms: PowerSyncTerms, _ environment: ProcessEnvironment, _ report: inout DoctorReport
+    ) {
         if let powerSync {
             var findings = EndpointProbe.findings(powerSync)
             if let address = OutboundAddress(powerSync) {
@@ -54,7 +58,8 @@ struct DoctorCommand {
             add(findings, "powersync", "the endpoint answers and is a bare origin", &report)
         }
         if let powerSyncConfig {
-            let findings = PowerSyncJudge(terms: terms).findings(config: ProcessEnvironment.file(powerSyncConfig))
+            let findings = PowerSyncJudge(terms: terms, variables: { environment.variables[$0] })
+                .findings(config: ProcessEnvironment.bytes(powerSyncConfig), name: powerSyncConfig)
             add(findings, "powersync config", "client_auth fits our key set and audiences", &report)
         }
     }
@@ -70,6 +75,6 @@ struct DoctorCommand {
         guard let message else { return }
         let faults = PowerSyncSymptom.faults(of: message)
         environment.say(faults.isEmpty ? "\nThe message is none that is known here." : "\nThe message may mean:")
-        for fault in faults { environment.say("  \(fault.rawValue): \(fault.advice)") }
+        for fault in faults { environment.say("  \(fault.name): \(fault.advice)") }
     }
 }

@@ -32,19 +32,22 @@ package struct ProcessEnvironment: Sendable {
     func end(_ status: Int32) -> Never { exit(status) }
 
     /// The text of a file, `nil` when it cannot be read, is too large or is not UTF-8.
-    static func file(_ path: String) -> String? {
+    static func file(_ path: String) -> String? { bytes(path).flatMap { String(validating: $0, as: UTF8.self) } }
+
+    /// `nil` when the file cannot be read or is larger than a file of settings may be.
+    static func bytes(_ path: String) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        return text(of: descriptor)
+        return bytes(of: descriptor)
     }
 
-    private static func text(of descriptor: Int32) -> String? {
+    private static func bytes(of descriptor: Int32) -> [UInt8]? {
         var content: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while content.count <= Limits.settingsFileBytesMax {
             let count = read(descriptor, &buffer, buffer.count)
-            if count == 0 { return String(validating: content, as: UTF8.self) }
+            if count == 0 { return content }
             guard count > 0 else { return nil }
             content += buffer[..<count]
         }
@@ -52,7 +55,7 @@ package struct ProcessEnvironment: Sendable {
     }
 
     /// What stands on stdin, `nil` when it cannot be read, is too large or is not UTF-8.
-    static func input() -> String? { text(of: STDIN_FILENO) }
+    static func input() -> String? { bytes(of: STDIN_FILENO).flatMap { String(validating: $0, as: UTF8.self) } }
 
     private static func write(_ text: String, to descriptor: Int32) {
         var rest = Array(text.utf8)[...]

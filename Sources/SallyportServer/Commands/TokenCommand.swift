@@ -38,7 +38,7 @@ struct TokenCommand {
             if TokenExpectation.Kind(token.jws.type) == .access {
                 let findings = PowerSyncTokenProbe.findings(
                     header: token.jws.header, claims: token.claims, audiences: [], at: now)
-                for finding in findings { environment.say("powersync: \(finding.fault.rawValue): \(finding.sentence)") }
+                for finding in findings { environment.say("powersync: \(finding.fault.name): \(finding.sentence)") }
                 if findings.isEmpty {
                     environment.say("powersync: takes it, where client_auth names one of its audiences")
                 }
