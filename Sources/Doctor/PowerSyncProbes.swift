@@ -110,7 +110,10 @@ package enum PowerSyncTokenProbe {
             let missing = claims["exp"]?.doubleValue == nil ? "exp" : "iat"
             return found + [PowerSyncFinding(.claimMissing, missing)]
         }
-        if end - issued > 86_400 { found.append(PowerSyncFinding(.tokenTooLong, "\(Int64(end - issued)) s")) }
+        if end - issued > 86_400 {
+            let seconds = Int64(exactly: (end - issued).rounded()) ?? .max
+            found.append(PowerSyncFinding(.tokenTooLong, "\(seconds) s"))
+        }
         if end <= Double(now.secondsSinceEpoch - 60) { found.append(PowerSyncFinding(.tokenExpired)) }
         return found
     }

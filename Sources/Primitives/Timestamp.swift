@@ -1,4 +1,7 @@
 /// An instant of the wall clock: microseconds since 1970-01-01T00:00:00Z, as exact as Postgres keeps it.
+///
+/// Arithmetic saturates: a number from a row, a token or a request may be anything, and the furthest instants stand for
+/// "never" and "for ever".
 package struct Timestamp: Hashable, Comparable, Sendable {
     package let microsecondsSinceEpoch: Int64
 
@@ -7,14 +10,11 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     }
 
     package init(secondsSinceEpoch: Int64) {
-        self.init(microsecondsSinceEpoch: secondsSinceEpoch * 1_000_000)
+        self.init(microsecondsSinceEpoch: secondsSinceEpoch.multiplied(saturatingBy: 1_000_000))
     }
 
     /// Whole seconds, rounded down: what a JWT's NumericDate holds (RFC 7519 §2).
-    package var secondsSinceEpoch: Int64 {
-        microsecondsSinceEpoch >= 0
-            ? microsecondsSinceEpoch / 1_000_000 : (microsecondsSinceEpoch - 999_999) / 1_000_000
-    }
+    package var secondsSinceEpoch: Int64 { microsecondsSinceEpoch.floored(by: 1_000_000).quotient }
 
     /// The same instant without its fraction of a second.
     package var wholeSeconds: Timestamp { Timestamp(secondsSinceEpoch: secondsSinceEpoch) }
@@ -24,25 +24,24 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     }
 
     package static func + (left: Timestamp, right: Duration) -> Timestamp {
-        Timestamp(microsecondsSinceEpoch: left.microsecondsSinceEpoch + right.wholeMicroseconds)
+        Timestamp(microsecondsSinceEpoch: left.microsecondsSinceEpoch.added(saturating: right.wholeMicroseconds))
     }
 
     package static func - (left: Timestamp, right: Duration) -> Timestamp {
-        Timestamp(microsecondsSinceEpoch: left.microsecondsSinceEpoch - right.wholeMicroseconds)
+        Timestamp(microsecondsSinceEpoch: left.microsecondsSinceEpoch.subtracted(saturating: right.wholeMicroseconds))
     }
 
     package static func - (left: Timestamp, right: Timestamp) -> Duration {
-        .microseconds(left.microsecondsSinceEpoch - right.microsecondsSinceEpoch)
+        .microseconds(left.microsecondsSinceEpoch.subtracted(saturating: right.microsecondsSinceEpoch))
     }
 }
 
 extension Timestamp {
     /// `2026-11-30T12:34:56.789Z`, in milliseconds. Source: RFC 3339 §5.6.
     package var rfc3339: String {
-        let days = secondsSinceEpoch >= 0 ? secondsSinceEpoch / 86_400 : (secondsSinceEpoch - 86_399) / 86_400
+        let (days, second) = secondsSinceEpoch.floored(by: 86_400)
         let date = CivilDate(daysSinceEpoch: days)
-        let second = secondsSinceEpoch - days * 86_400
-        let millisecond = (microsecondsSinceEpoch - secondsSinceEpoch * 1_000_000) / 1_000
+        let millisecond = microsecondsSinceEpoch.floored(by: 1_000_000).remainder / 1_000
         return "\(date.year.padded(4))-\(Int64(date.month).padded(2))-\(Int64(date.day).padded(2))"
             + "T\((second / 3_600).padded(2)):\((second / 60 % 60).padded(2)):\((second % 60).padded(2))"
             + ".\(millisecond.padded(3))Z"
@@ -50,9 +49,8 @@ extension Timestamp {
 
     /// `Mon, 30 Nov 2026 12:34:56 GMT`. Source: RFC 9110 §5.6.7, IMF-fixdate.
     package var httpDate: String {
-        let days = secondsSinceEpoch >= 0 ? secondsSinceEpoch / 86_400 : (secondsSinceEpoch - 86_399) / 86_400
+        let (days, second) = secondsSinceEpoch.floored(by: 86_400)
         let date = CivilDate(daysSinceEpoch: days)
-        let second = secondsSinceEpoch - days * 86_400
         let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][Int((days % 7 + 7) % 7)]
         let month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][date.month - 1]
         return "\(weekday), \(Int64(date.day).padded(2)) \(month) \(date.year.padded(4))"
@@ -81,6 +79,27 @@ private struct CivilDate {
 }
 
 extension Int64 {
+    fileprivate func added(saturating other: Int64) -> Int64 {
+        let (sum, hasOverflown) = addingReportingOverflow(other)
+        return hasOverflown ? (other < 0 ? .min : .max) : sum
+    }
+
+    fileprivate func subtracted(saturating other: Int64) -> Int64 {
+        let (difference, hasOverflown) = subtractingReportingOverflow(other)
+        return hasOverflown ? (other < 0 ? .max : .min) : difference
+    }
+
+    fileprivate func multiplied(saturatingBy factor: Int64) -> Int64 {
+        let (product, hasOverflown) = multipliedReportingOverflow(by: factor)
+        return hasOverflown ? ((self < 0) == (factor < 0) ? .max : .min) : product
+    }
+
+    /// Rounded down, so that the remainder is never negative.
+    fileprivate func floored(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+
     fileprivate func padded(_ width: Int) -> String {
         let digits = String(self)
         return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
@@ -88,16 +107,23 @@ extension Int64 {
 }
 
 extension Duration {
-    /// Rounded towards zero.
+    /// Rounded towards zero; saturates.
     package var wholeMicroseconds: Int64 {
-        components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+        let (seconds, attoseconds) = clamped(to: .microseconds(Int64.min)...(.microseconds(Int64.max))).components
+        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
     }
 
     package var wholeMilliseconds: Int64 { wholeMicroseconds / 1_000 }
 
-    package var wholeSeconds: Int64 { components.seconds }
+    /// Saturates.
+    package var wholeSeconds: Int64 { clamped(to: .seconds(Int64.min)...(.seconds(Int64.max))).components.seconds }
 
-    package static func minutes(_ count: Int64) -> Duration { .seconds(count * 60) }
-    package static func hours(_ count: Int64) -> Duration { .seconds(count * 3_600) }
-    package static func days(_ count: Int64) -> Duration { .seconds(count * 86_400) }
+    /// `components` of more seconds than an `Int64` holds would trap.
+    private func clamped(to range: ClosedRange<Duration>) -> Duration {
+        min(max(self, range.lowerBound), range.upperBound)
+    }
+
+    package static func minutes(_ count: Int64) -> Duration { .seconds(count.multiplied(saturatingBy: 60)) }
+    package static func hours(_ count: Int64) -> Duration { .seconds(count.multiplied(saturatingBy: 3_600)) }
+    package static func days(_ count: Int64) -> Duration { .seconds(count.multiplied(saturatingBy: 86_400)) }
 }

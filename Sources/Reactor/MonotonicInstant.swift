@@ -15,9 +15,9 @@ package struct MonotonicInstant: Comparable, Sendable {
     }
 
     package static func + (left: MonotonicInstant, right: Duration) -> MonotonicInstant {
-        let parts = right.components
-        let added = parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000
-        return MonotonicInstant(nanoseconds: left.nanoseconds &+ UInt64(max(0, added)))
+        let parts = min(max(right, .zero), .nanoseconds(Int64.max)).components
+        let added = UInt64(parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000)
+        return MonotonicInstant(nanoseconds: left.nanoseconds + added)
     }
 
     /// Milliseconds from `now` until this instant, rounded up so that a timer is never early; 0 when it has passed.

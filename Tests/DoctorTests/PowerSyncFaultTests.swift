@@ -299,6 +299,9 @@ struct PowerSyncFaultTests {
             ("exp", .integer(now.secondsSinceEpoch + 10 * 86_400), [.tokenTooLong]),  // powersync-service 80
             ("exp", .integer(now.secondsSinceEpoch * 1_000), [.tokenTooLong]),
             ("exp", .integer(now.secondsSinceEpoch - 60), [.tokenExpired]),  // wger 2428, 2497; flutter 1265
+            ("exp", .integer(.max), [.tokenTooLong]), ("exp", .integer(.min), [.tokenExpired]),
+            ("iat", .integer(.min), [.tokenTooLong]), ("iat", .integer(.max), []),
+            ("exp", JSONNumber(1e300).map(JSONValue.number), [.tokenTooLong]),
             ("exp", "soon", [.claimMissing]), ("iat", nil, [.claimMissing]), ("jti", nil, []),
         ] as [(String, JSONValue?, [PowerSyncFault])])
     func token(name: String, value: JSONValue?, expected: [PowerSyncFault]) {

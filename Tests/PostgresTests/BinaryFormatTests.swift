@@ -50,14 +50,16 @@ struct BinaryFormatTests {
         #expect(elements(bytes) == nil)
     }
 
-    @Test("instants count from 2000, and infinity is none")
+    @Test("instants count from 2000, and the furthest ones are infinity")
     func instants() {
         #expect(encoded(.timestamp(Timestamp(secondsSinceEpoch: 946_684_800))) == [0, 0, 0, 0, 0, 0, 0, 0])
         #expect(encoded(.timestamp(Timestamp(microsecondsSinceEpoch: .min))) == [0x80, 0, 0, 0, 0, 0, 0, 0])
-        #expect(BinaryFormat.instant(ofMicroseconds: 1)?.microsecondsSinceEpoch == 946_684_800_000_001)
-        #expect(BinaryFormat.instant(ofMicroseconds: .max) == nil)
-        #expect(BinaryFormat.instant(ofMicroseconds: .min) == nil)
-        #expect(BinaryFormat.instant(ofMicroseconds: .max - 1) == nil)
+        #expect(
+            encoded(.timestamp(Timestamp(microsecondsSinceEpoch: .max))) == [0x7f] + [UInt8](repeating: 0xff, count: 7))
+        #expect(BinaryFormat.instant(ofMicroseconds: 1).microsecondsSinceEpoch == 946_684_800_000_001)
+        #expect(BinaryFormat.instant(ofMicroseconds: .max).microsecondsSinceEpoch == .max)
+        #expect(BinaryFormat.instant(ofMicroseconds: .min).microsecondsSinceEpoch == .min)
+        #expect(BinaryFormat.instant(ofMicroseconds: .max - 1).microsecondsSinceEpoch == .max)
     }
 
     @Test("an integer of another width is refused")

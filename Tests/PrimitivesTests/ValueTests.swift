@@ -30,6 +30,38 @@ struct ValueTests {
         #expect(Timestamp(secondsSinceEpoch: 5) - Timestamp(secondsSinceEpoch: 2) == .seconds(3))
     }
 
+    private static let numbers: [Int64] = [.min, .min + 1, -253_402_300_800, -1, 0, 1, 253_402_300_799, .max - 1, .max]
+
+    @Test("arithmetic at the ends of time saturates, in every direction", arguments: numbers, numbers)
+    func saturation(left: Int64, right: Int64) {
+        let instants = [Timestamp(microsecondsSinceEpoch: left), Timestamp(secondsSinceEpoch: left)]
+        let durations: [Duration] = [
+            .microseconds(right), .seconds(right), .minutes(right), .hours(right), .days(right),
+            Timestamp(microsecondsSinceEpoch: right) - instants[0], .seconds(right) * 3,
+        ]
+        for (instant, duration) in instants.flatMap({ instant in durations.map { (instant, $0) } }) {
+            let (later, earlier) = (instant + duration, instant - duration)
+            #expect(duration < .zero ? later <= instant : later >= instant)
+            #expect(duration < .zero ? earlier >= instant : earlier <= instant)
+            for text in [later.rfc3339, later.httpDate, earlier.rfc3339, earlier.wholeSeconds.httpDate] {
+                #expect(!text.isEmpty)
+            }
+            let difference = later - earlier
+            #expect(later < earlier ? difference < .zero : difference >= .zero)
+        }
+    }
+
+    @Test("the furthest instants are what is added to them")
+    func furthest() {
+        let (first, last) = (Timestamp(microsecondsSinceEpoch: .min), Timestamp(microsecondsSinceEpoch: .max))
+        #expect(Timestamp(secondsSinceEpoch: .max) == last && Timestamp(secondsSinceEpoch: .min) == first)
+        #expect(last + .seconds(Int64.max) == last && first - .seconds(Int64.max) == first)
+        #expect(last - .seconds(Int64.max) == Timestamp(microsecondsSinceEpoch: 0))
+        #expect(last - first == .microseconds(Int64.max) && first - last == .microseconds(Int64.min))
+        #expect(first.secondsSinceEpoch == -9_223_372_036_855 && last.secondsSinceEpoch == 9_223_372_036_854)
+        #expect(Duration.seconds(Int64.min).wholeMicroseconds == .min && Duration.days(.max) == .seconds(Int64.max))
+    }
+
     @Test("a secret prints as nothing, whatever prints it")
     func secrets() {
         let secret = Secret(Array("hunter2".utf8))

@@ -50,6 +50,18 @@ struct EventLoopTests {
         #expect(order == [10, 20, 30])
     }
 
+    @Test("an endless delay is a timer that never fires, and a negative one fires at once")
+    func extremeDelays() async throws {
+        try await onLoop { loop in
+            let never = [Duration.seconds(Int64.max) * 9, .seconds(Int64.max), .nanoseconds(Int64.max)]
+                .map { delay in loop.schedule(after: delay) { Issue.record("it fired after \(delay)") } }
+            for delay in [Duration.seconds(Int64.min) * 9, .seconds(Int64.min), .zero - .nanoseconds(1)] {
+                await loop.sleep(for: delay)
+            }
+            for timer in never { timer.cancel() }
+        }
+    }
+
     @Test("work posted from many threads all runs, on the loop")
     func posting() async throws {
         let loop = try EventLoop(name: "test")

@@ -52,6 +52,7 @@ struct FailureWriter: Sendable {
     private func retryAfterSeconds(_ wait: Duration) -> Int64 {
         let range = Limits.retryAfterSeconds
         let chance = random.bytes(1).first.map(Int64.init) ?? 0
-        return min(wait.wholeSeconds + range.lowerBound + chance % Int64(range.count), Limits.retryAfterSecondsMax)
+        let seconds = min(wait.wholeSeconds, Limits.retryAfterSecondsMax) + range.lowerBound
+        return min(seconds + chance % Int64(range.count), Limits.retryAfterSecondsMax)
     }
 }

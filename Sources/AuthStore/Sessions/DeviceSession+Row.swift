@@ -5,6 +5,8 @@ import Primitives
 extension DeviceSession {
     init(row: Row) throws(DatabaseError) {
         let generation = try row.int64("generation")
+        // The rules count from it in both directions.
+        guard generation > 0, generation < .max else { throw .unavailable(.misconfigured) }
         let end = try row.optionalText("end_reason")
         self.init(
             id: try row.uuid("id"), userID: try row.text("user_id"), deviceID: try row.uuid("device_id"),

@@ -9,6 +9,8 @@ import Primitives
 enum BinaryFormat {
     /// 2000-01-01T00:00:00Z, the zero of `timestamptz`, in microseconds since 1970.
     static let epoch: Int64 = 946_684_800_000_000
+    /// Microseconds before that zero of the first instant that `timestamptz` holds, in 4714 BC.
+    private static let firstInstant: Int64 = -211_813_488_000_000_000
     static let jsonbVersion: UInt8 = 1
 
     /// Appends the bytes of a value without its length. `null` has none.
@@ -37,17 +39,18 @@ enum BinaryFormat {
         withUnsafeBytes(of: number.bigEndian) { buffer.append(contentsOf: $0) }
     }
 
-    /// Saturates: the furthest instants are no dates that Postgres could keep.
+    /// What Postgres cannot hold is `infinity` or `-infinity`, and so are the furthest instants.
     static func microseconds(of instant: Timestamp) -> Int64 {
+        if instant.microsecondsSinceEpoch == .max { return .max }
         let (shifted, hasOverflown) = instant.microsecondsSinceEpoch.subtractingReportingOverflow(epoch)
-        return hasOverflown ? .min : shifted
+        return hasOverflown || shifted < firstInstant ? .min : shifted
     }
 
-    /// `nil` for `infinity` and `-infinity`, which are no instants.
-    static func instant(ofMicroseconds number: Int64) -> Timestamp? {
-        guard number != .max, number != .min else { return nil }
+    /// `infinity` is the furthest instant: one row that says "for ever" must not stop those around it.
+    static func instant(ofMicroseconds number: Int64) -> Timestamp {
+        if number == .min { return Timestamp(microsecondsSinceEpoch: .min) }
         let (shifted, hasOverflown) = number.addingReportingOverflow(epoch)
-        return hasOverflown ? nil : Timestamp(microsecondsSinceEpoch: shifted)
+        return Timestamp(microsecondsSinceEpoch: hasOverflown ? .max : shifted)
     }
 
     static func integer<Number: FixedWidthInteger>(_ bytes: UnsafeRawBufferPointer, as type: Number.Type) -> Number? {

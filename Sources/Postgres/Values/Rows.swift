@@ -102,11 +102,11 @@ package struct Row: Sendable {
         }
     }
 
-    /// Of `timestamptz` columns only: a `timestamp` names no instant. `infinity` is refused.
+    /// Of `timestamptz` columns only: a `timestamp` names no instant. `infinity` is the furthest one.
     package func optionalTimestamp(_ column: StaticString) throws(DatabaseError) -> Timestamp? {
         try decode(column) { oid, bytes in
             guard oid == OID.timestamp else { return nil }
-            return BinaryFormat.integer(bytes, as: Int64.self).flatMap(BinaryFormat.instant(ofMicroseconds:))
+            return BinaryFormat.integer(bytes, as: Int64.self).map(BinaryFormat.instant(ofMicroseconds:))
         }
     }
 
