@@ -74,6 +74,7 @@ let package = Package(
                 .embedInCode("migrations/0010_create_revocation_feed.sql"),
                 .embedInCode("migrations/0011_relax_session_keys.sql"),
                 .embedInCode("migrations/0012_create_user_marks.sql"),
+                .embedInCode("migrations/0013_create_clocks.sql"),
                 .embedInCode("migrations/standalone/0001_create_identity_tables.sql"),
             ],
             swiftSettings: product

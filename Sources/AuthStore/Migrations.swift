@@ -22,6 +22,7 @@ package enum Migrations {
             firstPublishedAs: "fd5183832bce6231be57ab401b07ee0ac99b7ad65d273bb5fe2ab4aa07f4283f"),
         Migration(name: "0011_relax_session_keys.sql", sql: PackageResources._011_relax_session_keys_sql),
         Migration(name: "0012_create_user_marks.sql", sql: PackageResources._012_create_user_marks_sql),
+        Migration(name: "0013_create_clocks.sql", sql: PackageResources._013_create_clocks_sql),
     ]
 
     /// Of a deployment with identity tables of its own.

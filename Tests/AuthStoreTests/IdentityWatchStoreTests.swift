@@ -227,12 +227,13 @@ struct RevocationFunctionTests {
         try await onMigrated { scratch in
             for reason in ["signed_out", "session_revoked", "account_deleted"] {
                 try scratch.sql(Self.seed)
-                let count = try scratch.sql("SELECT sallyport.end_sessions('u1', '\(reason)', '2026-05-01Z')")
+                let count = try scratch.sql(
+                    "SELECT sallyport.end_sessions('u1', '\(reason)', statement_timestamp() - interval '9 seconds')")
                 #expect(count == [["1"]])
                 #expect(try Self.ends(scratch, "device_sessions") == [["u1", reason], ["u2", "live"]])
                 #expect(try Self.ends(scratch, "identity_sessions") == [["u1", reason], ["u2", "live"]])
                 let audit = try scratch.sql(
-                    "SELECT event, user_id, reason, at = '2026-05-01Z' FROM sallyport.audit_events")
+                    "SELECT event, user_id, reason, at < now() - interval '8 seconds' FROM sallyport.audit_events")
                 #expect(audit == [["session_ended", "u1", reason, "t"]])
                 #expect(try scratch.sql("SELECT sallyport.end_sessions('u1', '\(reason)')") == [["0"]])
             }
@@ -257,6 +258,56 @@ struct RevocationFunctionTests {
             }
             let nobody = "00000000-0000-0000-0000-0000000000ff"
             #expect(try scratch.sql("SELECT sallyport.revoke_device('\(nobody)', 'device_lost')") == [["f"]])
+        }
+    }
+
+    @Test(
+        "whatever time a caller gives, an end is of the present and can be read: by the servers' clock and the database's",
+        arguments: [
+            // What the servers use, relative to the database; what is given; what is taken.
+            (nil, "infinity", 60), (nil, "-infinity", -60), (nil, "2999-01-01Z", 60), (nil, "1970-01-01Z", -60),
+            (0, "infinity", 60), (0, "-infinity", -60),
+            // The database is 40 days behind, and ahead.
+            (3_456_000, "infinity", 3_456_060), (3_456_000, "1970-01-01Z", 3_455_940),
+            (-3_456_000, "infinity", -3_452_340), (-3_456_000, "-infinity", -3_456_060),
+            (-300, "infinity", 60),
+        ] as [(Int64?, String, Int64)])
+    func bounded(servers: Int64?, given: String, taken: Int64) async throws {
+        try await onMigrated { scratch in
+            try scratch.sql(Self.seed)
+            if let servers {
+                try scratch.sql("UPDATE sallyport.clocks SET highest_at = now() + interval '\(servers) seconds'")
+            }
+            let device = "00000000-0000-0000-0000-0000000000d1"
+            try scratch.sql("SELECT sallyport.end_sessions('u1', 'signed_out', '\(given)')")
+            #expect(
+                try scratch.sql("SELECT sallyport.revoke_device('\(device)', 'device_lost', '\(given)')") == [["t"]])
+            let columns = [
+                ("ended_at", "device_sessions WHERE user_id = 'u1'"),
+                ("ended_at", "identity_sessions WHERE user_id = 'u1'"),
+                ("status_at", "devices WHERE id = '\(device)'"), ("min(at)", "audit_events"),
+                ("max(at)", "audit_events"),
+                ("min(revoked_at)", "revocations"), ("max(revoked_at)", "revocations"),
+            ]
+            for (column, rows) in columns {
+                let difference = "EXTRACT(EPOCH FROM \(column) - now())"
+                let text = "SELECT \(difference) BETWEEN \(taken - 20) AND \(taken) FROM sallyport.\(rows)"
+                #expect(try scratch.sql(text) == [["t"]], "\(column) of \(rows)")
+            }
+        }
+    }
+
+    @Test("no clock that is ahead clears what readers of the feed ask for")
+    func cleared() async throws {
+        try await onMigrated { scratch in
+            try scratch.sql(Self.seed)
+            try scratch.sql("UPDATE sallyport.clocks SET highest_at = now() - interval '40 days'")
+            try scratch.sql("SELECT sallyport.end_sessions('u2', 'signed_out', '-infinity')")
+            // A failed-over host that is 40 days ahead of the servers.
+            try scratch.sql("SELECT sallyport.end_sessions('u1', 'signed_out')")
+            try scratch.sql("SELECT sallyport.clear_revocations(500)")
+            let kept = "SELECT count(id) FROM sallyport.revocations WHERE revoked_at < now() - interval '39 days'"
+            #expect(try scratch.sql(kept) == [["2"]])
         }
     }
 

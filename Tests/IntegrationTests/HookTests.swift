@@ -73,8 +73,8 @@ struct HookTests {
             """)
         // A trigger's function runs with the rights of whoever fires it, but for the one that clears.
         let functions = [
-            ("clear_revocations", "f"), ("clear_revocations_after_end", "t"), ("end_sessions", "t"),
-            ("note_revocation", "f"), ("revoke_device", "t"), ("session_ids", "f"),
+            ("bounded_time", "f"), ("clear_revocations", "f"), ("clear_revocations_after_end", "t"),
+            ("end_sessions", "t"), ("note_revocation", "f"), ("revoke_device", "t"), ("session_ids", "f"),
         ]
         #expect(settings == functions.map { [$0.0, $0.1, "search_path=pg_catalog, pg_temp", "t", "f"] })
         // An operator and a table that would win, were they looked for in the caller's schemas.
