@@ -33,6 +33,25 @@ package enum Limits {
 
     package static let impersonationLifetimeMax = Duration.seconds(300)
 
+    /// How far ahead of our clock a token of ours may have been issued and be good in a moment: the other server has
+    /// followed the database's clock sooner than this one.
+    static let issuedAheadMax = Duration.seconds(300)
+
+    /// What the clocks of two servers that follow one differ by: the halves of two round trips, and whole seconds.
+    static let clockError = Duration.seconds(1)
+
+    /// A larger difference between the database's clock and what was expected of it is not followed.
+    static let clockStepMax = Duration.seconds(60)
+
+    /// How long no server may have run before a first reading that the machine's clock contradicts is doubted.
+    static let clockRestMax = Duration.seconds(3_600)
+
+    /// Readings that differ by less are of one clock.
+    static let clockAgreement = Duration.seconds(5)
+
+    /// Further readings that have to agree with the one that is in doubt.
+    static let clockAgreementsMin = 2
+
     /// How far ahead of our clock a refresh token may have been issued: our own token, so only our clock can be wrong,
     /// and a clock that was set back must sign nobody out.
     package static let refreshIssuedAheadMax = Duration.seconds(86_400)

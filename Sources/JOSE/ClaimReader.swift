@@ -47,9 +47,9 @@ struct ClaimReader {
         }
         if claims["nbf"] != nil {
             // RFC 7519 §4.1.5
-            guard try instant("nbf") <= now + policy.leeway else { throw .notYetValid }
+            guard try instant("nbf") <= now + policy.aheadMax else { throw .notYetValid }
         }
-        guard issuedAt <= now + policy.leeway else { throw .notYetValid }
+        guard issuedAt <= now + policy.aheadMax else { throw .notYetValid }
         // RFC 7519 §4.1.4: on or after `exp` the token is not accepted.
         guard policy.expiry == .isLeftToTheCaller || now < expiresAt + policy.leeway else { throw .expired }
         return (issuedAt, expiresAt)

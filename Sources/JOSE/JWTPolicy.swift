@@ -24,8 +24,10 @@ package struct JWTPolicy: Sendable {
     package var issuers: [String]
     /// One must be in the token's `aud`. An empty list refuses every token.
     package var audiences: [String]
-    /// Of `exp`, `nbf` and `iat`.
+    /// How long past its `exp` a token is taken.
     package var leeway: Duration
+    /// How far ahead of the clock `iat` and `nbf` may be.
+    package var aheadMax: Duration
     package var expiry: ExpiryRule
     /// Of `exp - iat`.
     package var lifetimeMax: Duration?
@@ -35,13 +37,14 @@ package struct JWTPolicy: Sendable {
 
     package init(
         type: TypeRule, issuers: [String], audiences: [String], leeway: Duration = .tokenLeeway,
-        expiry: ExpiryRule = .refusesExpired, lifetimeMax: Duration? = nil, requiredClaims: [String] = [],
-        algorithms: Set<SignatureAlgorithm> = [.rs256]
+        aheadMax: Duration = .tokenLeeway, expiry: ExpiryRule = .refusesExpired, lifetimeMax: Duration? = nil,
+        requiredClaims: [String] = [], algorithms: Set<SignatureAlgorithm> = [.rs256]
     ) {
         self.type = type
         self.issuers = issuers
         self.audiences = audiences
         self.leeway = leeway
+        self.aheadMax = aheadMax
         self.expiry = expiry
         self.lifetimeMax = lifetimeMax
         self.requiredClaims = requiredClaims

@@ -160,7 +160,7 @@ struct SettingsReaderTests {
             settings.rateLimits
                 == RateLimits(address: RateLimit(perMinute: 6_000), session: RateLimit(perMinute: 600)))
         #expect(settings.accessLifetime == .minutes(30) && settings.refreshLifetime == .days(30))
-        #expect(settings.sessionMaxAge == .days(90) && settings.replayWindow == .days(7))
+        #expect(settings.sessionMaxAge == .days(90) && settings.replayWindow == nil)
         #expect(settings.concurrencyWindow == .seconds(10) && settings.offlineWrite == .days(7))
         #expect(settings.verdictPolicy == .careful && settings.tokenLookup == .plain)
         #expect(settings.identityPreset == .kysely && settings.identityTimeZone == "UTC")
@@ -172,6 +172,17 @@ struct SettingsReaderTests {
         #expect(policy.gate.mode == .scopes && policy.gate.scopes.names == ["sync"])
         #expect(policy.gate.audiences == ["powersync"])
         #expect(policy.vanishedPercentMax == 20)
+    }
+
+    @Test("a lost answer may be repeated as long as a refresh token lives, where no window is set")
+    func replayWindow() throws {
+        for (given, expected) in [
+            ([:], Duration.days(30)), (["SALLYPORT_REFRESH_TTL": "9d"], .days(9)),
+            (["SALLYPORT_REFRESH_TTL": "9d", "SALLYPORT_REPLAY_WINDOW": "2d"], .days(2)),
+        ] as [([String: String], Duration)] {
+            let settings = try read(given)
+            #expect(settings.policy(issuer: try #require(settings.issuer)).windows.replay == expected)
+        }
     }
 
     @Test("values arrive as they were meant")

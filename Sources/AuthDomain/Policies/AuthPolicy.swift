@@ -39,11 +39,12 @@ package struct AuthPolicy: Sendable {
     /// Where verifiers find the keys.
     package var keySetAddress: String { issuer + "/.well-known/jwks.json" }
 
-    /// What an access token has to be at our own routes, and to be called live.
+    /// What an access token has to be at our own routes, and to be called live: not past its `exp`, for we know the time
+    /// that it was issued by.
     package var accessTokens: JWTPolicy {
         JWTPolicy(
-            type: .oneOf([AccessGrant.type]), issuers: [issuer], audiences: audiences,
-            lifetimeMax: Limits.accessLifetimeMax)
+            type: .oneOf([AccessGrant.type]), issuers: [issuer], audiences: audiences, leeway: .zero,
+            aheadMax: Limits.issuedAheadMax, lifetimeMax: Limits.accessLifetimeMax)
     }
 
     /// An impersonation's access token ends sooner than anybody else's: nothing renews it.

@@ -39,6 +39,7 @@ struct SignedRefresh: Sendable {
     let sessionID: UUID
     let userID: String
     let generation: Int64
+    let issuedAt: Timestamp
     let expiresAt: Timestamp
     let tokenID: String
 
@@ -48,7 +49,7 @@ struct SignedRefresh: Sendable {
             jws, keys: keyring.refreshVerifier,
             policy: JWTPolicy(
                 type: .oneOf([RefreshToken.type]), issuers: [policy.issuer], audiences: [policy.tokenEndpoint],
-                leeway: Limits.refreshIssuedAheadMax, expiry: .isLeftToTheCaller,
+                aheadMax: Limits.refreshIssuedAheadMax, expiry: .isLeftToTheCaller,
                 requiredClaims: ["sid", "gen", "jti"]),
             now: now)
         guard let sessionID = verified.claims["sid"]?.stringValue.flatMap({ UUID($0) }) else {
@@ -62,7 +63,14 @@ struct SignedRefresh: Sendable {
         self.tokenID = tokenID
         self.generation = generation
         userID = verified.subject
+        issuedAt = verified.issuedAt
         expiresAt = verified.expiresAt
+    }
+
+    /// Whether it was issued by a clock that ours reaches in a moment. One that is further ahead is taken as it is: a client
+    /// must not wait for hours.
+    func isAhead(of now: Timestamp) -> Bool {
+        (now + Limits.clockError < issuedAt) && issuedAt <= now + Limits.issuedAheadMax
     }
 
     /// Its own `exp`, but no later than the row's, where the row has it: with a stolen refresh key an old token could be

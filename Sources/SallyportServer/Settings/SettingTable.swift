@@ -77,8 +77,10 @@ enum SettingTable {
             "SALLYPORT_SESSION_MAX_AGE", "90d", "absolute end of a device session, 7d to 730d", \.sessionMaxAge,
             SettingValue.duration(.days(7)...(.days(730)))),
         Setting(
-            "SALLYPORT_REPLAY_WINDOW", "7d", "a lost answer may be repeated without a key for so long", \.replayWindow,
-            SettingValue.duration(.zero...(.days(30)))),
+            "SALLYPORT_REPLAY_WINDOW", "the lifetime of refresh tokens",
+            "a lost answer may be repeated without a key for so long",
+            \.replayWindow,
+            { (text: String) throws(SettingFault) in try SettingValue.duration(.zero...(.days(30)))(text) }),
         Setting(
             "SALLYPORT_CONCURRENCY_WINDOW", "10s", "racing refreshes are answered alike for so long",
             \.concurrencyWindow,
@@ -149,6 +151,7 @@ enum SettingTable {
 
     /// Defaults in words, which stand for something that is known later.
     static let describedDefaults: Set<String> = [
-        "SALLYPORT_WORKERS", "SALLYPORT_AUDIENCES", "SALLYPORT_IDENTITY_DATABASE_URL", "SALLYPORT_IDENTITY_COLUMNS",
+        "SALLYPORT_WORKERS", "SALLYPORT_AUDIENCES", "SALLYPORT_REPLAY_WINDOW", "SALLYPORT_IDENTITY_DATABASE_URL",
+        "SALLYPORT_IDENTITY_COLUMNS",
     ]
 }

@@ -32,7 +32,7 @@ package struct Settings: Sendable {
     var accessLifetime = Duration.zero
     var refreshLifetime = Duration.zero
     var sessionMaxAge = Duration.zero
-    var replayWindow = Duration.zero
+    var replayWindow: Duration?
     var concurrencyWindow = Duration.zero
     var offlineWrite = Duration.zero
     var verdictPolicy = VerdictPolicy.careful
@@ -72,7 +72,7 @@ extension Settings {
             issuer: issuer.text, audiences: audiences ?? [issuer.text, "powersync"], scopes: scopes,
             gate: VerifiedGate(mode: gateMode, scopes: gatedScopes, audiences: gatedAudiences),
             accessLifetime: accessLifetime, refreshLifetime: refreshLifetime, sessionMaxAge: sessionMaxAge,
-            windows: RotationWindows(replay: replayWindow, concurrency: concurrencyWindow),
+            windows: RotationWindows(replay: replayWindow ?? refreshLifetime, concurrency: concurrencyWindow),
             offlineWrite: offlineWrite, verdictPolicy: verdictPolicy)
         policy.vanishedPercentMax = vanishedPercentMax
         return policy

@@ -58,7 +58,8 @@ struct TokenExpectation {
         if kind == .refresh { audiences = issuers.map { [$0 + "/auth/token"] } ?? [] }
         if audiences.isEmpty { audiences = Self.audiences(of: token) }
         return JWTPolicy(
-            type: kind == .other ? .oneOf(["at+jwt"]) : .any, issuers: issuers.map { [$0] } ?? [], audiences: audiences)
+            type: kind == .other ? .oneOf(["at+jwt"]) : .any, issuers: issuers.map { [$0] } ?? [], audiences: audiences,
+            leeway: .zero)
     }
 
     static func audiences(of token: TokenText) -> [String] {
