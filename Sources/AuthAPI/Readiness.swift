@@ -8,9 +8,12 @@ package struct ReadinessCheck: Equatable, Sendable {
     package let name: String
     /// A word or a safe sentence for an operator, `nil` when all is well.
     package let fault: String?
+    /// Likewise what an operator should see to, though requests may come.
+    package let warning: String?
 
-    package init(_ name: String, fault: String? = nil) {
+    package init(_ name: String, fault: String? = nil, warning: String? = nil) {
         self.name = name
         self.fault = fault
+        self.warning = warning
     }
 }

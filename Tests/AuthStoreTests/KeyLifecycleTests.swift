@@ -138,7 +138,7 @@ struct KeyLifecycleTests {
             let (keyring, lifecycle) = (keyring(pair), lifecycle(TestClock()))
             try await keyring.loadOrCreate()
             let news = Locked(0)
-            keyring.listen(on: pair.main) { news.withLock { $0 += 1 } }
+            pair.main.listenForNews { news.withLock { $0 += 1 } }
             func settled(above count: Int) async -> Int {
                 let end = ContinuousClock.now + .seconds(20)
                 while news.withLock({ $0 }) <= count, ContinuousClock.now < end {

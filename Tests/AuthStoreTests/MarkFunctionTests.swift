@@ -19,7 +19,10 @@ struct MarkFunctionTests {
 
     private func end(_ user: String, _ tables: BetterAuthTables, at offset: String = "0 s") throws {
         try tables.database.sql(
-            "SELECT sallyport.end_sessions('\(user)', 'session_revoked', statement_timestamp() + interval '\(offset)')")
+            """
+            UPDATE sallyport.clocks SET virtual_offset_us = EXTRACT(EPOCH FROM interval '\(offset)') * 1000000;
+            SELECT sallyport.end_sessions('\(user)', 'session_revoked', statement_timestamp() + interval '\(offset)');
+            """)
     }
 
     private func remember(_ session: BetterAuthTables.Session, _ store: PostgresStore) async throws {

@@ -12,6 +12,7 @@ struct UniqueIndexTests {
     /// Every one there is, and why two requests at once do not fail on it. Who adds one says so here.
     private static let known = [
         "audit_events_pkey": "made by the database",
+        "clocks_pkey": "its one row comes with the migration",
         "deployments_pkey": "its one row comes with the migration",
         "device_sessions_pkey": "random",
         "devices_installation": "an upsert waits for it: `Device store`",

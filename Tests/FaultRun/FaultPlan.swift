@@ -1,7 +1,7 @@
 import AuthTesting
 import Foundation
 
-/// The phases of the fault plan, in its order, and one of our own.
+/// The phases of the fault plan, in its order, and some of our own.
 package enum FaultPlan {
     /// What a phase needs: the world, two lively families to lock, and its length in seconds.
     package struct Scene: Sendable {
@@ -112,13 +112,20 @@ package enum FaultPlan {
     private static let rest: [Phase] = [
         phase("slow-clients", 4) { $0.world.sendSlowly(for: $0.seconds * 0.8) },
         phase("overload", 4, excuses: .unavailable) { try $0.world.flood(for: $0.seconds * 0.7) },
-        phase("clock", 4) {
-            try $0.world.moveClocks(by: -120)
+        // What was issued before the clock goes back is from the future for two minutes.
+        phase("clock", 4, excuses: .unavailable) {
+            try $0.world.moveClock(by: -120)
             $0.world.rest($0.seconds / 3)
-            try $0.world.moveClocks(by: 300)
+            try $0.world.moveClock(by: 300)
             $0.world.rest($0.seconds / 3)
             return $0.world.surroundings.count(since: $0.world.surroundings.now - $0.seconds / 3) { $0.status == 200 }
         },
+        Phase(
+            name: "skewed-clocks", seconds: 6,
+            reach: .run(excuses: .unavailable) { try $0.world.skewClocks(for: $0.seconds * 0.7) }, isOwn: true),
+        Phase(
+            name: "odd-identity-row", seconds: 3,
+            reach: .run(excuses: []) { try $0.world.makeRowOdd(for: $0.seconds * 0.7) }, isOwn: true),
         phase("disk", 4, excuses: .unavailable) { try $0.world.fillDisk(for: $0.seconds * 0.6) },
         phase("mixed", 4, excuses: [.lost, .unavailable]) { try mix($0) },
         Phase(name: "settle-and-probe", seconds: 14, reach: .quiet),

@@ -30,7 +30,7 @@ struct ListenTests {
     func notifications() async throws {
         try await withScratch { database, scratch async throws in
             let news = News()
-            database.listen("LISTEN probe") { news.add() }
+            database.listen(["LISTEN probe"]) { news.add() }
             #expect(await news.settled(1, on: database.loop) == 1)
             try scratch.sql("NOTIFY probe")
             #expect(await news.settled(2, on: database.loop) == 2)
@@ -46,7 +46,7 @@ struct ListenTests {
     func lost() async throws {
         try await withScratch { database, scratch async throws in
             let news = News()
-            database.listen("LISTEN probe") { news.add() }
+            database.listen(["LISTEN probe"]) { news.add() }
             for round in 1...3 {
                 #expect(await news.settled(round, on: database.loop) == round)
                 try scratch.sql(
@@ -63,7 +63,7 @@ struct ListenTests {
         let cluster = try ScratchCluster.own()
         try await withDatabase(cluster.url()) { database in
             let news = News()
-            database.listen("LISTEN probe") { news.add() }
+            database.listen(["LISTEN probe"]) { news.add() }
             #expect(await news.settled(1, on: database.loop) == 1)
             try cluster.end(SIGQUIT)
             await database.loop.sleep(for: .milliseconds(600))
@@ -79,7 +79,7 @@ struct ListenTests {
     func closed() async throws {
         try await withScratch { database, scratch async throws in
             let news = News()
-            database.listen("LISTEN probe") { news.add() }
+            database.listen(["LISTEN probe"]) { news.add() }
             #expect(await news.settled(1, on: database.loop) == 1)
             await database.close()
             #expect(waitUntil(limit: .seconds(10)) { (try? scratch.value(Self.listeners)) == "0" })

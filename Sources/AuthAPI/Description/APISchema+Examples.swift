@@ -26,7 +26,10 @@ extension APISchema {
                 ])
         case .liveness: ["status": "alive"]
         case .readiness:
-            ["status": "ready", "checks": ["database": "ok", "signing_key": "ok", "identity_store": "ok"]]
+            [
+                "status": "ready",
+                "checks": ["database": "ok", "signing_key": "ok", "clock": "ok", "identity_store": "ok"],
+            ]
         case .version: ["name": "sallyport", "version": "1.0.0"]
         case .apiDescription: ["openapi": "3.1.0", "paths": [:]]
         }

@@ -61,7 +61,7 @@ enum APISchema: String, CaseIterable, Sendable {
         case .readiness:
             JSONSchema.object([
                 ("status", JSONSchema.constant("ready")),
-                ("checks", ["type": "object", "additionalProperties": ["const": "ok"]]),
+                ("checks", ["type": "object", "additionalProperties": ["type": "string"]]),
             ])
         case .version: JSONSchema.object([("name", JSONSchema.text), ("version", JSONSchema.text)])
         case .apiDescription: JSONSchema.object([("openapi", JSONSchema.text), ("paths", JSONSchema.anything)])

@@ -35,7 +35,7 @@ struct ShowReadiness: Sendable {
 
     private static func shown(_ checks: [ReadinessCheck]) -> JSONObject {
         var shown = JSONObject()
-        for check in checks { shown[check.name] = .string(check.fault ?? "ok") }
+        for check in checks { shown[check.name] = .string(check.fault ?? check.warning ?? "ok") }
         return shown
     }
 }

@@ -31,6 +31,15 @@ package enum KeyCommand: Equatable, Sendable {
         }
     }
 
+    /// Whether a wrong clock makes it wrong too; in an emergency no clock is asked.
+    package var restsOnTime: Bool {
+        switch self {
+        case .rotate: true
+        case .promote(_, _, let isEmergency), .retire(_, let isEmergency): !isEmergency
+        case .compromise: false
+        }
+    }
+
     private static func named(_ kid: String, _ records: [KeyRecord]) throws(KeyRefusal) -> KeyRecord {
         guard let record = records.first(where: { $0.kid == kid }) else { throw .unknown(kid) }
         return record

@@ -23,6 +23,8 @@ package struct AccessGate: Sendable {
 
     package func authenticate(_ token: String) async throws(AuthFailure) -> Caller {
         let verified = try await verify(token)
+        // Good in a moment, or at the server that it came from.
+        guard verified.issuedAt <= clock.now() + Limits.clockError else { throw .unavailable(.busy) }
         guard let sessionID = verified.claims["sid"]?.stringValue else { throw refused(.tokenMalformed) }
         try throttle.admit(sessionID)
         guard let view = try await view(of: verified) else { throw refused(.tokenMalformed) }
@@ -62,6 +64,7 @@ package struct AccessGate: Sendable {
         // Not proved, but nothing rests on it: whoever was away while a key went, or has one of a key that leaked, is to
         // ask for another token and not for a sign-in.
         case .failure(.unknownKey) where isDestroyedKey(of: token, keyring): throw refused(.accessRevoked)
+        case .failure(.expired) where clock.isInDoubt: throw .unavailable(.busy)
         case .failure(let error): throw refused(error.refusalReason)
         }
     }

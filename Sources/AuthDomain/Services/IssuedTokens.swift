@@ -66,20 +66,23 @@ package struct IssuedTokens: Sendable {
             }
             return LiveToken(kind: .access, claims: jwt.claims)
         case .refresh(let presented, let session)?:
-            guard session.deviceStatus == .active, canRefresh(presented, session) else { return nil }
+            guard session.deviceStatus == .active, try canRefresh(presented, session) else { return nil }
             return LiveToken(kind: .refresh, claims: claims(presented, session))
         case nil: return nil
         }
     }
 
     /// Without a key: whoever presents it with the key of its rotation has the successor already.
-    private func canRefresh(_ presented: SignedRefresh, _ session: DeviceSession) -> Bool {
+    private func canRefresh(_ presented: SignedRefresh, _ session: DeviceSession) throws(AuthFailure) -> Bool {
         let decision = RefreshDecision.decide(
             presented: presented.generation, tokenExpiresAt: presented.end(by: session.current), keyHash: nil,
             state: session.rotation, windows: policy.windows, at: clock.now())
-        return switch decision {
-        case .rotate, .replay: true
-        case .ended, .expired, .stale, .reused: false
+        switch decision {
+        case .rotate, .replay: return true
+        case .ended, .stale: return false
+        case .expired, .reused:
+            if clock.isInDoubt { throw .unavailable(.busy) }
+            return false
         }
     }
 

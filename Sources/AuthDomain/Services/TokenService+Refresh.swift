@@ -22,6 +22,7 @@ extension TokenService {
         let now = clock.now()
         let keyring = try await required()
         let (presented, keys) = try await prove(request.token, keyring: keyring, at: now)
+        if presented.isAhead(of: now) { throw .unavailable(.busy) }
         try throttle.admit(presented.sessionID.description)
         for _ in 0..<Limits.rotationTriesMax {
             let view = try await available { () async throws(Unavailability) in
@@ -74,9 +75,12 @@ extension TokenService {
             state: session.rotation, windows: policy.windows, at: now)
         switch decision {
         case .ended(let reason): throw await refuse(reason, session, request, keyring, now)
-        case .expired: throw await refuse(.refreshExpired, session, request, keyring, now)
+        case .expired:
+            try requireClock()
+            throw await refuse(.refreshExpired, session, request, keyring, now)
         case .stale: throw await refuse(.refreshStale, session, request, keyring, now)
         case .reused:
+            try requireClock()
             let hasEnded = try await available { () async throws(Unavailability) in
                 try await store.endSession(
                     session.id, reason: .refreshReused, ifGeneration: session.rotation.generation, at: now)

@@ -63,6 +63,11 @@ package struct TokenService: Sendable {
         try await available { () async throws(Unavailability) in try await keys.current() }
     }
 
+    /// Comes before everything that ends or expires by the time.
+    func requireClock() throws(AuthFailure) {
+        if clock.isInDoubt { throw .unavailable(.busy) }
+    }
+
     /// Comes before every refusal that rests on the identity store: what a replica says may be over, and while too many
     /// rows are not there, none that is missing says anything.
     func requireCredible(

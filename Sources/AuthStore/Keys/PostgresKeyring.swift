@@ -1,7 +1,7 @@
 package import AuthDomain
 package import Crypto
 package import JOSE
-package import Postgres
+import Postgres
 package import Primitives
 import Reactor
 package import Telemetry
@@ -88,11 +88,6 @@ package final class PostgresKeyring: KeyringSource {
             try await create()
             _ = try await reload()
         }
-    }
-
-    /// Calls on the loop of `database` whenever the keys may have changed elsewhere.
-    package func listen(on database: Database, onNews: @escaping () -> Void) {
-        database.listen(KeyTable.listen, onNews: onNews)
     }
 
     /// The key of signatures of session tokens that a standalone deployment hands out.

@@ -5,7 +5,7 @@ import Reactor
 /// A notification is a hint: one that was sent while the connection was away is lost, and a pooler between here and the
 /// server may lose all of them. Whoever listens also looks by itself, now and then.
 final class Listening: SessionOwner {
-    private let statement: StaticString
+    private let statements: [StaticString]
     private let onNews: () -> Void
     /// A database that listens lives until it is closed.
     private let database: Database
@@ -13,8 +13,8 @@ final class Listening: SessionOwner {
     private var waiter: UnsafeContinuation<Void, Never>?
     private var backoff = Backoff()
 
-    init(_ statement: StaticString, of database: Database, onNews: @escaping () -> Void) {
-        self.statement = statement
+    init(_ statements: [StaticString], of database: Database, onNews: @escaping () -> Void) {
+        self.statements = statements
         self.database = database
         self.onNews = onNews
     }
@@ -36,9 +36,9 @@ final class Listening: SessionOwner {
             let session = try Session(try await database.connector.connect(), owner: self, on: database.loop)
             guard !database.isClosed else { return session.close() }
             self.session = session
-            let call = Call(.plain(statement), deadline: database.deadline)
-            await session.exchange([call])
-            guard case .rows = call.outcome, session.isOpen else { return session.lose(.dependency) }
+            let calls = statements.map { Call(.plain($0), deadline: database.deadline) }
+            await session.exchange(calls)
+            guard calls.allSatisfy(\.hasRows), session.isOpen else { return session.lose(.dependency) }
             session.onNotification = onNews
             backoff.succeeded()
             // What was sent before this moment has been missed.
@@ -68,12 +68,16 @@ extension Database {
     /// Listens on a connection of its own until `close()`: calls `onNews` on the loop when it begins to, after every
     /// gap, and for each notification.
     ///
-    /// - Parameter statement: `LISTEN` and the name of a channel.
-    package func listen(_ statement: StaticString, onNews: @escaping () -> Void) {
+    /// - Parameter statements: each `LISTEN` and the name of a channel.
+    package func listen(_ statements: [StaticString], onNews: @escaping () -> Void) {
         assertOnLoop()
-        let listening = Listening(statement, of: self, onNews: onNews)
+        let listening = Listening(statements, of: self, onNews: onNews)
         listenings.append(listening)
         let bound = LoopBound(listening, on: loop)
         loop.spawn { await bound.value.run() }
     }
+}
+
+extension Call {
+    fileprivate var hasRows: Bool { if case .rows = outcome { true } else { false } }
 }

@@ -3,7 +3,7 @@ import Primitives
 
 /// What the executable can do, by its first argument.
 package enum Command: String, CaseIterable {
-    case serve, dev, migrate, keys, devices, sessions, identity, token, doctor, config, version, help
+    case serve, dev, migrate, keys, devices, sessions, identity, clock, token, doctor, config, version, help
 
     /// Runs the command named by the arguments and returns the exit status: 0 done, 1 failed, 2 misused.
     package static func run(_ environment: ProcessEnvironment) -> Int32 {
@@ -56,6 +56,10 @@ package enum Command: String, CaseIterable {
             let word = try arguments.takeWord("inspect, confirm or dismiss")
             guard let action = IdentityCommand.Action(rawValue: word) else { throw .unknown(word) }
             return IdentityCommand(action: action).run(try settingsReader(&arguments, environment), environment)
+        case .clock:
+            let word = try arguments.takeWord("confirm")
+            guard word == "confirm" else { throw .unknown(word) }
+            return ClockCommand().run(try settingsReader(&arguments, environment), environment)
         case .token:
             let file = try arguments.takeOption("--config")
             let command = try Self.tokenCommand(&arguments)
@@ -169,6 +173,7 @@ package enum Command: String, CaseIterable {
                                                   the live device sessions, or their end
           identity inspect                        the preset of the identity tables, or what is missing
           identity confirm | dismiss              the linked sessions that vanished have really ended, or have not
+          clock confirm                           the database's clock is right, though the servers doubt it
           token inspect [TOKEN] [--jwks FILE|URL] [--issuer URL] [--audience NAME]
                                                   what a token (on stdin without TOKEN) says, and why it is refused
           doctor [--powersync URL] [--powersync-config FILE] [--error MESSAGE]

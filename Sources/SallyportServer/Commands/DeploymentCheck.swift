@@ -71,18 +71,24 @@ struct DeploymentCheck {
             return nil
         case .success(let keyring):
             report.add(.ok, "keys", "\(keyring.published.count) published, signing \(keyring.signing.kid)")
-            checkClock(keyring, &report)
+            checkClock(url, keyring, &report)
             return keyring
         }
     }
 
-    /// A key cannot be younger than now: one of the machines has, or had, a wrong clock.
-    private func checkClock(_ keyring: Keyring, _ report: inout DoctorReport) {
-        let ahead = keyring.signing.createdAt - clock.now()
+    private func checkClock(_ url: Secret<String>, _ keyring: Keyring, _ report: inout DoctorReport) {
+        let found = try? CommandDatabase(url: url, isReadOnly: true).use { database async throws(DatabaseError) in
+            try await FollowedClock.read(from: database)
+        }
+        guard let followed = found else { return report.add(.fault, "clock", "the database's clock cannot be read") }
+        if let fault = followed.fault { return report.add(.fault, "clock", fault) }
+        if let warning = followed.warning { report.add(.warning, "clock", warning) }
+        // A key cannot be younger than now: the database has, or had, a wrong clock.
+        let ahead = keyring.signing.createdAt - followed.now()
         if ahead > .tokenLeeway {
             report.add(
                 .fault, "clock",
-                "the signing key was made \(ahead.wholeSeconds) s in the future of this machine's clock")
+                "the signing key was made \(ahead.wholeSeconds) s in the future of the database's clock")
         }
     }
 

@@ -38,9 +38,9 @@ struct DevicesCommand {
     private func carryOut(
         _ order: Order, _ id: UUID, _ settings: Settings, _ environment: ProcessEnvironment
     ) -> Int32 {
-        let now = SystemClock().now()
         let isDone = environment.using(settings.databaseURL) { database async throws(DatabaseError) in
-            switch order {
+            let now = try await FollowedClock.read(from: database).now()
+            return switch order {
             case .revoke: try await DeviceRoster.hold(id, as: .deviceRevoked, at: now, in: database)
             case .wipe: try await DeviceRoster.hold(id, as: .wipeOrdered, at: now, in: database)
             case .suspend: try await DeviceRoster.setSuspended(id, true, at: now, in: database)

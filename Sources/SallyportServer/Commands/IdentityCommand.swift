@@ -65,7 +65,7 @@ struct IdentityCommand {
 
     private func confirm(_ settings: Settings, _ environment: ProcessEnvironment) -> Int32 {
         let count = environment.using(settings.databaseURL) { database async throws(DatabaseError) in
-            try await DisappearanceRecord.confirm(at: SystemClock().now(), in: database)
+            try await DisappearanceRecord.confirm(at: FollowedClock.read(from: database).now(), in: database)
         }
         guard let count else { return 1 }
         environment.say(count.map { "confirmed: \($0) sessions have ended" } ?? Self.nothing)
@@ -74,7 +74,7 @@ struct IdentityCommand {
 
     private func dismiss(_ settings: Settings, _ environment: ProcessEnvironment) -> Int32 {
         let isDismissed = environment.using(settings.databaseURL) { database async throws(DatabaseError) in
-            try await DisappearanceRecord.dismiss(at: SystemClock().now(), in: database)
+            try await DisappearanceRecord.dismiss(at: FollowedClock.read(from: database).now(), in: database)
         }
         guard let isDismissed else { return 1 }
         environment.say(isDismissed ? "dismissed: the servers look again" : Self.nothing)

@@ -50,14 +50,22 @@ struct KeysCommand {
 
     private func perform(_ command: KeyCommand, _ settings: Settings, _ environment: ProcessEnvironment) -> Int32 {
         guard let sealing = sealing(settings, environment) else { return 1 }
-        let lifecycle = KeyLifecycle(
-            schedule: settings.keySchedule, bits: settings.keyBits, sealing: sealing, clock: SystemClock(),
-            random: SystemRandom(), logger: .disabled)
-        let found = environment.using(settings.databaseURL) { database async throws(DatabaseError) in
+        let found = environment.using(settings.databaseURL) {
+            database async throws(DatabaseError) -> (Result<[KeyStep], KeyRefusal>, [KeyRecord])? in
+            let clock = try await FollowedClock.read(from: database)
+            if clock.isInDoubt, command.restsOnTime { return nil }
+            let lifecycle = KeyLifecycle(
+                schedule: settings.keySchedule, bits: settings.keyBits, sealing: sealing, clock: clock,
+                random: SystemRandom(), logger: .disabled)
             let result = try await lifecycle.perform(command, in: database)
             return (result, try await KeyLifecycle.records(in: database))
         }
-        guard let (result, records) = found else { return 1 }
+        guard let found else { return 1 }
+        guard let (result, records) = found else {
+            environment.complain(
+                "the database's clock is not the one that the servers follow: repair it, or `sallyport clock confirm`")
+            return 1
+        }
         switch result {
         case .failure(let refusal):
             environment.complain(refusal.description)

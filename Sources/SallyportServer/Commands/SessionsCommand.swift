@@ -14,11 +14,11 @@ struct SessionsCommand {
 
     func run(_ reader: SettingsReader, _ environment: ProcessEnvironment) -> Int32 {
         guard let settings = environment.settings(reader, for: .inspecting) else { return 1 }
-        let now = SystemClock().now()
         switch action {
         case .list(let userID):
             let entries = environment.using(settings.databaseURL) { database async throws(DatabaseError) in
-                try await SessionRoster.live(of: userID, limit: Limits.sessionsListedMax, at: now, in: database)
+                let now = try await FollowedClock.read(from: database).now()
+                return try await SessionRoster.live(of: userID, limit: Limits.sessionsListedMax, at: now, in: database)
             }
             guard let entries else { return 1 }
             for entry in entries { environment.say(Self.line(entry)) }
@@ -27,7 +27,8 @@ struct SessionsCommand {
             return 0
         case .end(let id):
             let hasEnded = environment.using(settings.databaseURL) { database async throws(DatabaseError) in
-                try await SessionRoster.end(id, at: now, in: database)
+                let now = try await FollowedClock.read(from: database).now()
+                return try await SessionRoster.end(id, at: now, in: database)
             }
             guard let hasEnded else { return 1 }
             guard hasEnded else {
@@ -38,7 +39,8 @@ struct SessionsCommand {
             return 0
         case .endAll(let userID):
             let count = environment.using(settings.databaseURL) { database async throws(DatabaseError) in
-                try await SessionRoster.endAll(of: userID, at: now, in: database)
+                let now = try await FollowedClock.read(from: database).now()
+                return try await SessionRoster.endAll(of: userID, at: now, in: database)
             }
             guard let count else { return 1 }
             environment.say("ended \(count)")

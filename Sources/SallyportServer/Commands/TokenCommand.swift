@@ -25,7 +25,7 @@ struct TokenCommand {
             environment.complain("stdin cannot be read, or holds more than a token")
             return 1
         }
-        let now = SystemClock().now()
+        let now = now(settings)
         do throws(TokenText.Fault) {
             let token = try TokenText(pasted)
             for line in TokenReport(token, at: now).lines { environment.say(line) }
@@ -50,6 +50,15 @@ struct TokenCommand {
             environment.say("refused: \(error.sentence)")
             return 1
         }
+    }
+
+    /// By the database's clock where its keys are asked for too, as far as it can be read.
+    private func now(_ settings: Settings) -> Timestamp {
+        guard keySet == nil, let url = settings.databaseURL else { return SystemClock().now() }
+        let clock = try? CommandDatabase(url: url, isReadOnly: true).use { database async throws(DatabaseError) in
+            try await FollowedClock.read(from: database)
+        }
+        return (clock ?? FollowedClock()).now()
     }
 
     private func keys(_ settings: Settings) throws(TokenText.Fault) -> VerificationKeys {

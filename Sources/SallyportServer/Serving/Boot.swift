@@ -18,7 +18,7 @@ struct Boot: Sendable {
     let loops: Loops
     let keyring: PostgresKeyring
     let sealing: KeyEncryptionKeys
-    let clock: any WallClock
+    let clock: FollowedClock
     let throttle: any SessionThrottle
     let logger: Logger
     let measures: ProcessMetrics
@@ -28,7 +28,7 @@ struct Boot: Sendable {
 
     init(
         settings: Settings, issuer: Issuer, kind: DeploymentKind, loops: Loops, keyring: PostgresKeyring,
-        sealing: KeyEncryptionKeys, clock: any WallClock, throttle: any SessionThrottle, logger: Logger,
+        sealing: KeyEncryptionKeys, clock: FollowedClock, throttle: any SessionThrottle, logger: Logger,
         measures: ProcessMetrics, stopping: Locked<Bool>
     ) {
         self.settings = settings
@@ -75,6 +75,9 @@ struct Boot: Sendable {
         guard deployment.kind == kind else {
             throw .failed(.wrongDeployment(database: deployment.kind?.rawValue ?? "", server: kind.rawValue))
         }
+        // Before the first key is made: it says when.
+        let clockFollowing = ClockFollowing(clock: clock, database: loops.first.main, logger: logger)
+        try await database { () async throws(DatabaseError) in try await clockFollowing.start() }
         try await domain { () async throws(AuthDomain.Unavailability) in try await keyring.loadOrCreate() }
         let mapping = try setting { () throws(SettingProblem) in try settings.identityMapping() }
         let catalog = try await catalog(mapping)
@@ -90,9 +93,11 @@ struct Boot: Sendable {
         return try await Started(
             services: services(
                 store,
-                Readiness(databases: loops.databases, keys: keyring, mapping: mapping, catalog: catalog),
+                Readiness(
+                    databases: loops.databases, keys: keyring, clock: clock, mapping: mapping, catalog: catalog),
                 sessionTokens(deployment)),
-            keyring: keyring, keys: following(), identities: identities(store), database: loops.first.main)
+            keyring: keyring, keys: following(), clock: clockFollowing, identities: identities(store),
+            database: loops.first.main)
     }
 
     private func verifySchema() async throws(Attempt) {
@@ -139,7 +144,7 @@ struct Boot: Sendable {
             watch: IdentityWatch(
                 store: store, follow: settings.identityFollow, vanishedPercentMax: settings.vanishedPercentMax,
                 clock: clock),
-            poll: settings.identityPoll, logger: logger)
+            poll: settings.identityPoll, clock: clock, logger: logger)
     }
 
     private func services(
@@ -174,7 +179,7 @@ struct Boot: Sendable {
             lifecycle: KeyLifecycle(
                 schedule: settings.keySchedule, bits: settings.keyBits, sealing: sealing, clock: clock, random: random,
                 logger: logger),
-            databases: loops.databases, logger: logger)
+            clock: clock, databases: loops.databases, logger: logger)
     }
 
     private func database<Value>(
@@ -203,6 +208,7 @@ struct Started: Sendable {
     let services: APIServices
     let keyring: PostgresKeyring
     let keys: KeyFollowing
+    let clock: ClockFollowing
     let identities: IdentityFollowing
     /// Of the first loop.
     let database: Database

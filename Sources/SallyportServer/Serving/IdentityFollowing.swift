@@ -8,6 +8,7 @@ struct IdentityFollowing: Sendable {
     let watch: IdentityWatch
     /// How soon an end there is known here.
     let poll: Duration
+    let clock: any WallClock
     let logger: Logger
 
     /// Two looks in each period leave room for the second read of what seems to have ended.
@@ -19,6 +20,8 @@ struct IdentityFollowing: Sendable {
             var isReported = false
             while true {
                 await loop.sleep(for: pause)
+                // What has expired there is told by the time.
+                if clock.isInDoubt { continue }
                 do throws(AuthDomain.Unavailability) {
                     let outcome = try await lookTwice(on: loop)
                     guard outcome != .notOurTurn else { continue }

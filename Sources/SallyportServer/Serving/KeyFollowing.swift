@@ -9,20 +9,12 @@ import Telemetry
 struct KeyFollowing: Sendable {
     let keyring: PostgresKeyring
     let lifecycle: KeyLifecycle
+    let clock: any WallClock
     let databases: LoopDatabases
     let logger: Logger
 
-    /// Looks whenever another server says that something has changed, and every few seconds: a notification may be lost.
-    func begin(on loop: EventLoop, listeningOn database: Database) {
-        let flag = LoopBound(IsLooking(), on: loop)
-        keyring.listen(on: database) {
-            guard !flag.value.isSet else { return }
-            flag.value.isSet = true
-            loop.spawn {
-                flag.value.isSet = false
-                await look()
-            }
-        }
+    /// Looks every few seconds: a notification may be lost.
+    func begin(on loop: EventLoop) {
         loop.spawn {
             while true {
                 await loop.sleep(for: Limits.keyringPoll)
@@ -34,6 +26,8 @@ struct KeyFollowing: Sendable {
     /// Does what is due at this moment, and knows it. On a loop with a database.
     func advance() async {
         await look()
+        // The schedule is time alone.
+        if clock.isInDoubt { return }
         do throws(DatabaseError) {
             // One act may make the next one due; more than some are none of the schedule's.
             for _ in 0..<Limits.keyActsAtOnce {
@@ -45,16 +39,11 @@ struct KeyFollowing: Sendable {
         }
     }
 
-    private func look() async {
+    func look() async {
         do throws(AuthDomain.Unavailability) {
             _ = try await keyring.reload()
         } catch {
             logger.debug("the keys could not be read again", [LogField("reason", error.rawValue)])
         }
-    }
-
-    /// Several notifications of one moment are one look. Bound to a loop.
-    private final class IsLooking {
-        var isSet = false
     }
 }

@@ -10,6 +10,20 @@ enum Limits {
     /// How often the keys are read again, so that every server follows the others where no notification comes through.
     static let keyringPoll = Duration.seconds(10)
 
+    /// How often the database's clock is read, and while it is in doubt.
+    static let clockPoll = Duration.seconds(30)
+    static let clockDoubtPoll = Duration.seconds(5)
+
+    /// A reading of the database's clock is exact to half the round trip; one that took longer is not used.
+    static let clockRoundTripMax = Duration.milliseconds(100)
+
+    /// Reads of the database's clock before one that is too slow is given up, and the pause between them.
+    static let clockTries = 8
+    static let clockTryPause = Duration.milliseconds(500)
+
+    /// A larger difference between the database's clock and this machine's is a warning.
+    static let clockDifferenceMax = Duration.seconds(5)
+
     /// Acts on the keys in one go.
     static let keyActsAtOnce = 3
 

@@ -20,15 +20,21 @@ final class ProcessMetrics: Sendable {
     private static let mints = Metrics.Name(
         "sallyport_mint_duration_seconds", help: "Time to sign the tokens of one answer, the wait for a turn included.")
 
+    private static let clockDifference = Metrics.Name(
+        "sallyport_clock_difference_seconds",
+        help: "By how much the clock in use, which follows the database's, is ahead of this machine's.")
+
     let metrics = Metrics()
     let mints: Metrics.Histogram
     private let loops: Loops
     private let server: HTTPServer
+    private let clock: FollowedClock
     private let loads = Locked<[Int: [(database: String, load: DatabaseLoad)]]>([:])
 
-    init(loops: Loops, server: HTTPServer) {
+    init(loops: Loops, server: HTTPServer, clock: FollowedClock) {
         self.loops = loops
         self.server = server
+        self.clock = clock
         mints = metrics.histogram(Self.mints)
     }
 
@@ -70,6 +76,7 @@ final class ProcessMetrics: Sendable {
                 Metrics.Gauge(
                     Self.databaseWaiting, [("database", database)], Double(loads.reduce(0) { $0 + $1.waiting })))
         }
-        return gauges + waiting
+        let difference = Double(clock.difference.wholeMicroseconds) / 1e6
+        return gauges + waiting + [Metrics.Gauge(Self.clockDifference, [], difference)]
     }
 }

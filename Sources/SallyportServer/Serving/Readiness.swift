@@ -3,10 +3,11 @@ import AuthDomain
 import AuthStore
 import Postgres
 
-/// What `/readyz` asks: database, keys, identity store. The schema was verified at the start.
+/// What `/readyz` asks: database, keys, clock, identity store. The schema was verified at the start.
 struct Readiness: ReadinessSource {
     let databases: LoopDatabases
     let keys: any KeyringSource
+    let clock: FollowedClock
     let mapping: IdentityMapping
     let catalog: IdentityCatalog
 
@@ -16,6 +17,7 @@ struct Readiness: ReadinessSource {
         return [
             ReadinessCheck("database", fault: database.map { Self.word($0) }),
             ReadinessCheck("signing_key", fault: keys.fault),
+            ReadinessCheck("clock", fault: clock.fault, warning: clock.warning),
             ReadinessCheck("identity_store", fault: await identityFault(databases)),
         ]
     }

@@ -25,7 +25,7 @@ struct ServerProcess {
     /// - Precondition: `Signals.block(Self.signals)` came before the first thread.
     func run() -> Int32 {
         let logs = LogWriter(descriptor: STDERR_FILENO)
-        let clock: any WallClock & Sendable = kind == .test ? VirtualClock() : SystemClock()
+        let clock = FollowedClock()
         let logger = Logger(level: settings.logLevel, clock: clock, sink: logs)
         do throws(StartFailure) {
             let parts = try prepare(logger, clock)
@@ -59,7 +59,7 @@ struct ServerProcess {
         let stopping = Locked(false)
     }
 
-    private func prepare(_ logger: Logger, _ clock: any WallClock) throws(StartFailure) -> Parts {
+    private func prepare(_ logger: Logger, _ clock: FollowedClock) throws(StartFailure) -> Parts {
         guard let issuer = settings.issuer, let url = settings.databaseURL, let listen = settings.listen else {
             throw .schema("settings are incomplete")
         }
@@ -113,9 +113,9 @@ struct ServerProcess {
     }
 
     /// Listens first, answers "starting", and turns to the product once everything is there.
-    private func begin(_ parts: Parts, _ clock: any WallClock, _ logger: Logger) {
+    private func begin(_ parts: Parts, _ clock: FollowedClock, _ logger: Logger) {
         let limiter = RateLimiter(settings.rateLimits, now: monotonicTime)
-        let measures = ProcessMetrics(loops: parts.loops, server: parts.server)
+        let measures = ProcessMetrics(loops: parts.loops, server: parts.server, clock: clock)
         let boot = Boot(
             settings: settings, issuer: parts.issuer, kind: kind, loops: parts.loops, keyring: parts.keyring,
             sealing: parts.sealing, clock: clock, throttle: limiter, logger: logger,
@@ -130,12 +130,16 @@ struct ServerProcess {
                 let address = try await Self.listen(server)
                 let started = try await boot.run()
                 let api = AuthAPI(services: started.services, admission: admission, monotonic: monotonicTime)
-                if kind == .test, let clock = clock as? VirtualClock {
-                    application.become(TestTarget(api: api, clock: clock, keys: started.keys))
+                if kind == .test {
+                    application.become(
+                        TestTarget(api: api, clock: clock, databases: boot.loops.databases, keys: started.keys))
                 } else {
                     application.become(api)
                 }
-                started.keys.begin(on: boot.loops.all[0], listeningOn: started.database)
+                NewsFollowing(keys: started.keys, clock: started.clock)
+                    .begin(on: boot.loops.all[0], listeningOn: started.database)
+                started.clock.begin(on: boot.loops.all[0])
+                started.keys.begin(on: boot.loops.all[0])
                 measures.begin()
                 started.identities.begin(on: boot.loops.all[0])
                 await onReady(started, address)

@@ -12,29 +12,14 @@ package struct SystemClock: WallClock {
     }
 }
 
-/// A wall clock that a test moves: the machine's, with an offset.
-final class VirtualClock: WallClock {
-    private let offset = Locked(Duration.zero)
-
-    func now() -> Timestamp { SystemClock().now() + offset.withLock { $0 } }
-
-    func set(to instant: Timestamp) {
-        let machine = SystemClock().now()
-        offset.withLock { $0 = instant - machine }
-    }
-
-    func advance(by duration: Duration) {
-        offset.withLock { $0 += duration }
-    }
-
-    func reset() {
-        offset.withLock { $0 = .zero }
-    }
-}
-
 /// Time since some instant of the past, that is never set back.
-func monotonicTime() -> Duration {
+func monotonicTime() -> Duration { reading(of: CLOCK_MONOTONIC) }
+
+/// As `monotonicTime()`, but it goes on while the machine sleeps.
+func elapsedTime() -> Duration { reading(of: CLOCK_BOOTTIME) }
+
+private func reading(of clock: clockid_t) -> Duration {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
+    clock_gettime(clock, &time)
     return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
 }

@@ -1,12 +1,15 @@
 import AuthAPI
+import AuthStore
 import HTTP
 import JSON
+import Postgres
 import Primitives
 
 /// An integration-test target: the product, and `/test` beside it (contract section 8). So far `/test` is the clock.
 struct TestTarget: HTTPApplication {
     let api: AuthAPI
-    let clock: VirtualClock
+    let clock: FollowedClock
+    let databases: LoopDatabases
     let keys: KeyFollowing
 
     func respond(to request: HTTPRequest) async -> HTTPResponse {
@@ -49,21 +52,37 @@ struct TestTarget: HTTPApplication {
             return now()
         case (.put, "/test/clock"):
             guard let seconds = body?["now"]?.integerValue else { return HTTPResponse(status: .badRequest) }
-            clock.set(to: Timestamp(secondsSinceEpoch: seconds))
-            await keys.advance()
-            return now()
+            return await move(to: Timestamp(secondsSinceEpoch: seconds)) { () async throws(DatabaseError) in
+                try await clock.set(to: Timestamp(secondsSinceEpoch: seconds), in: databases.current.main)
+            }
         case (.post, "/test/clock/advance"):
             guard let seconds = body?["seconds"]?.integerValue else { return HTTPResponse(status: .badRequest) }
-            clock.advance(by: .seconds(seconds))
-            // What is due at the new time is done when the answer is there: a test that leaps never overtakes the keys.
-            await keys.advance()
-            return now()
+            return await move(to: clock.now() + .seconds(seconds)) { () async throws(DatabaseError) in
+                try await clock.advance(by: .seconds(seconds), in: databases.current.main)
+            }
         case (.post, "/test/reset"):
-            clock.reset()
-            return HTTPResponse(status: .noContent)
+            let answer = await move(to: clock.now()) { () async throws(DatabaseError) in
+                try await clock.reset(in: databases.current.main)
+            }
+            return answer.status == .ok ? HTTPResponse(status: .noContent) : answer
         default:
             return nil
         }
+    }
+
+    /// Of years with four digits only: what is minted then can be read.
+    private static let instants = Timestamp(secondsSinceEpoch: 0)...Timestamp(secondsSinceEpoch: 253_402_300_799)
+
+    private func move(to instant: Timestamp, _ body: () async throws(DatabaseError) -> Void) async -> HTTPResponse {
+        guard Self.instants.contains(instant) else { return HTTPResponse(status: .badRequest) }
+        do throws(DatabaseError) {
+            try await body()
+        } catch {
+            return HTTPResponse(status: .serviceUnavailable)
+        }
+        // What is due at the new time is done when the answer is there: a test that leaps never overtakes the keys.
+        await keys.advance()
+        return now()
     }
 
     private func now() -> HTTPResponse {

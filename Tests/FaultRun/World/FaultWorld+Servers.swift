@@ -25,13 +25,19 @@ extension FaultWorld {
     func rollServers(pause: Double) throws -> Int {
         var strikes = 0
         for index in 0..<2 {
-            relays[index].target = ports[1 - index]
-            if try take(index)?.stop() == 0 { strikes += 1 }
-            try start(index)
-            relays[index].target = ports[index]
+            if try rollServer(index) { strikes += 1 }
             rest(pause)
         }
         return strikes == 2 ? 2 : 0
+    }
+
+    /// Returns whether it had ended by itself.
+    func rollServer(_ index: Int) throws -> Bool {
+        relays[index].target = ports[1 - index]
+        let status = try take(index)?.stop()
+        try start(index)
+        relays[index].target = ports[index]
+        return status == 0
     }
 
     /// Publishes a key by command, and lets it sign once the resource server has fetched it. Nothing may be noticed.

@@ -20,8 +20,8 @@ package final class FaultWorld: Sendable {
     let ports: [UInt16]
     let random: SeededRandom
     private let servers = Locked<[ServerUnderTest?]>([nil, nil])
-    /// Seconds by which the servers' clocks are ahead.
-    private let clockOffset = Locked<Int64>(0)
+    /// Of the machines that the servers are thought to run on.
+    let clocks: [SkewedClock]
     static let role = "fault_server"
     /// Of sessions that are in the servers' way.
     static let guest = "fault_guest"
@@ -29,6 +29,7 @@ package final class FaultWorld: Sendable {
     /// - Parameter program: the path of the `sallyport` to run.
     package init(program: String?, seed: UInt64) throws {
         random = SeededRandom(seed: seed)
+        clocks = try (0..<2).map { _ in try SkewedClock() }
         // Durable: what is tested is that an answer outlives a crash.
         cluster = try ScratchCluster.own(durability: .durable, connectionsMax: 40)
         database = try CutRelay(to: cluster.port, .postgres, seed: seed &+ 1)
@@ -81,15 +82,13 @@ package final class FaultWorld: Sendable {
     }
 
     func start(_ index: Int) throws {
+        let settings: [String: String?] = [
+            "SALLYPORT_DATABASE_URL": "postgresql://\(Self.role)@127.0.0.1:\(database.port)/\(site.database.name)",
+            "SALLYPORT_LISTEN": "127.0.0.1:\(ports[index])", "SALLYPORT_LOG_LEVEL": "warning",
+            "SALLYPORT_ACCESS_TTL": "60s", "SALLYPORT_CONCURRENCY_WINDOW": "2s",
+        ]
         let server = try site.serve(
-            ["--test-target"],
-            settings: [
-                "SALLYPORT_DATABASE_URL": "postgresql://\(Self.role)@127.0.0.1:\(database.port)/\(site.database.name)",
-                "SALLYPORT_LISTEN": "127.0.0.1:\(ports[index])", "SALLYPORT_LOG_LEVEL": "warning",
-                "SALLYPORT_ACCESS_TTL": "60s", "SALLYPORT_CONCURRENCY_WINDOW": "2s",
-            ])
-        let offset = clockOffset.withLock { $0 }
-        if offset != 0 { try advance(ports[index], by: offset) }
+            ["--test-target"], settings: settings.merging(clocks[index].environment) { own, _ in own })
         servers.withLock { $0[index] = server }
     }
 
@@ -104,18 +103,6 @@ package final class FaultWorld: Sendable {
     func process(_ index: Int) throws -> Int32 {
         guard let process = server(index)?.process.processID else { throw Problem.noServer }
         return process
-    }
-
-    func moveClocks(by seconds: Int64) throws {
-        clockOffset.withLock { $0 += seconds }
-        for port in ports { try advance(port, by: seconds) }
-    }
-
-    private func advance(_ port: UInt16, by seconds: Int64) throws {
-        let answer = try HTTPClient(port: port).send(
-            "POST", "/test/clock/advance", fields: [("Content-Type", "application/json")],
-            body: Array("{\"seconds\":\(seconds)}".utf8))
-        guard answer.status == 200 else { throw Problem.programFailed("the clock: \(answer.status)") }
     }
 
     /// Threads, descriptors and resident KiB of both servers.
