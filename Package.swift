@@ -75,6 +75,9 @@ let package = Package(
                 .embedInCode("migrations/0011_relax_session_keys.sql"),
                 .embedInCode("migrations/0012_create_user_marks.sql"),
                 .embedInCode("migrations/0013_create_clocks.sql"),
+                .embedInCode("migrations/0014_index_live_sessions.sql"),
+                .embedInCode("migrations/0015_bound_devices.sql"),
+                .embedInCode("migrations/0016_drop_ended_indexes.sql"),
                 .embedInCode("migrations/standalone/0001_create_identity_tables.sql"),
             ],
             swiftSettings: product

@@ -3,6 +3,16 @@ package enum Limits {
     /// Live device sessions of one device; the longest unused ends as `superseded`.
     package static let liveSessionsPerDevice = 10
 
+    /// Devices of a user that are active or suspended, where no other number is set.
+    package static let devicesMax = 100
+
+    /// An active device that was seen within this time gives way to no other.
+    package static let deviceKept = Duration.seconds(86_400)
+
+    /// Devices of each held status that the list shows: the revoked ones of late, and the lost ones that have been so the
+    /// longest, which no later mark pushes out. The others are found by id.
+    package static let heldDevicesListed = 100
+
     /// How far back a late duplicate with its own key is recognised, in generations.
     package static let rotationKeysKept = 8
 

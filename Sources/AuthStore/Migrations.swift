@@ -23,6 +23,9 @@ package enum Migrations {
         Migration(name: "0011_relax_session_keys.sql", sql: PackageResources._011_relax_session_keys_sql),
         Migration(name: "0012_create_user_marks.sql", sql: PackageResources._012_create_user_marks_sql),
         Migration(name: "0013_create_clocks.sql", sql: PackageResources._013_create_clocks_sql),
+        Migration(name: "0014_index_live_sessions.sql", sql: PackageResources._014_index_live_sessions_sql),
+        Migration(name: "0015_bound_devices.sql", sql: PackageResources._015_bound_devices_sql),
+        Migration(name: "0016_drop_ended_indexes.sql", sql: PackageResources._016_drop_ended_indexes_sql),
     ]
 
     /// Of a deployment with identity tables of its own.

@@ -131,6 +131,28 @@ struct DeviceRouteTests {
         #expect(try await send("DELETE", "/auth/devices/\(stale.deviceID)", stale.access).status == 204)
     }
 
+    @Test("one device too many is told to wait: at both ways to a token, and when a lost one is found")
+    func tooMany() async throws {
+        let world = World(devicesMax: 2)
+        let keeper = try await world.signedIn("session-1", age: .seconds(1))
+        let lost = try await world.signedIn("session-2", installation: "installation-0002")
+        let bearer = ["Authorization: Bearer \(keeper.access)", "Content-Type: application/json"]
+        let target = "/auth/devices/\(lost.deviceID)"
+        #expect(try await world.send("POST", target + "/lost", bearer, body: "{}").status == 204)
+        _ = try await world.signedIn("session-3", installation: "installation-0003")
+        world.clock.advance(by: .seconds(60))
+        let session = world.session("session-4")
+        let mint = ["Authorization: Bearer \(session)"] + World.device("installation-0004")
+        for reply in [
+            try await world.exchange(session, device: World.device("installation-0004")),
+            try await world.send("GET", "/auth/token", mint),
+            try await world.send("PATCH", target, bearer, body: #"{"lost":false}"#),
+        ] {
+            try reply.isRefusal(429, "slow_down", "rate_limited", "retry")
+            #expect(reply.field("retry-after") == "86340" && reply.text.contains("too many devices"))
+        }
+    }
+
     @Test("a lost device is wiped, each time it asks, until it is found; then its older sessions say lock")
     func lost() async throws {
         let gone = try await world.signedIn()

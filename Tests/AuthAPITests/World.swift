@@ -35,16 +35,18 @@ struct World {
         gate: VerifiedGate.Mode = .scopes, verdictPolicy: VerdictPolicy = .careful,
         keyring: Keyring? = FixedKeys.keyring, issuer: String = Self.issuer, proxies: [String] = [],
         origins: [String] = [], rates: RateLimits? = nil, concurrencyMax: Int? = nil,
-        accessLogEvery: Int = 1
+        accessLogEvery: Int = 1, devicesMax: Int = 100
     ) {
         store = MemoryStore(faults: faults)
         keys = FixedKeyring(keyring, faults: faults)
-        policy = AuthPolicy(
+        var policy = AuthPolicy(
             issuer: issuer, audiences: [issuer, "powersync"], scopes: ScopeSet(["api", "sync"]),
             gate: VerifiedGate(mode: gate, scopes: ScopeSet(["sync"]), audiences: ["powersync"]),
             accessLifetime: .minutes(30), refreshLifetime: .days(30), sessionMaxAge: .days(90),
             windows: RotationWindows(replay: .days(7), concurrency: .seconds(10)), offlineWrite: .days(7),
             verdictPolicy: verdictPolicy)
+        policy.devicesMax = devicesMax
+        self.policy = policy
         let random = SeededRandom()
         let limiter = rates.map { [elapsed] in RateLimiter($0) { elapsed.withLock { $0 } } }
         let throttle: any SessionThrottle = limiter ?? NoThrottle() as any SessionThrottle

@@ -115,7 +115,8 @@ struct DeviceStoreTests {
                 return try await it.store.device(one.device, of: one.user)
             }
             func clear(_ user: String, _ seconds: Int64) async throws -> Device? {
-                try await it.store.clearLostDevice(one.device, of: user, at: it.start + .seconds(seconds))
+                _ = try await it.store.clearLostDevice(
+                    one.device, of: user, devicesMax: 100, at: it.start + .seconds(seconds))
                 return try await it.store.device(one.device, of: one.user)
             }
             #expect(try await clear(one.user, 1)?.status == .active)

@@ -34,7 +34,7 @@ struct IdentityWatchStoreTests {
                     metadata: try DeviceMetadata(
                         installationID: "installation-0000-\(row.userID)", platform: "ios", name: nil, model: nil,
                         osVersion: nil, appVersion: nil),
-                    push: nil, reactivates: false,
+                    push: nil, reactivates: false, devicesMax: nil,
                     deviceSession: DeviceSessionStart(
                         id: id, clientID: "app", scopes: ScopeSet(["api"]), authTime: now, amr: ["session"],
                         isVerified: true, expiresAt: now + .days(90),

@@ -24,6 +24,15 @@ struct StoreUnderTest: Sendable {
     private let identity: Identity
     let start = TestClock().now()
 
+    init(store: PostgresStore, on tables: BetterAuthTables) {
+        self.init(store: store, identity: .tables(tables))
+    }
+
+    private init(store: any SessionStore & DeviceStore, identity: Identity) {
+        self.store = store
+        self.identity = identity
+    }
+
     /// Runs a body with a fresh store, on an event loop where there is one.
     static func with(
         _ kind: StoreKind, _ body: @escaping @Sendable (StoreUnderTest) async throws -> Void
@@ -36,7 +45,7 @@ struct StoreUnderTest: Sendable {
             let scratch = try ScratchCluster.shared.database()
             let tables = try BetterAuthTables(in: scratch)
             try await withStore(tables) { store, _ in
-                try await body(StoreUnderTest(store: store, identity: .tables(tables)))
+                try await body(StoreUnderTest(store: store, on: tables))
             }
         }
     }
@@ -115,13 +124,15 @@ extension StoreUnderTest {
     /// What an exchange writes; without a device session what `GET /auth/token` does.
     func registration(
         _ seen: Seen, installation: String = "installation-0001", device: UUID, name: String? = nil,
-        push: String? = nil, reactivates: Bool = false, startsSession: UUID? = nil, at now: Timestamp
+        push: String? = nil, reactivates: Bool = false,
+        devicesMax: Int? = nil, startsSession: UUID? = nil, at now: Timestamp
     ) throws -> Registration {
         Registration(
             seen: seen.seen(at: now), deviceID: device,
             metadata: try DeviceMetadata(
                 installationID: installation, platform: "ios", name: name, model: nil, osVersion: nil, appVersion: nil),
             push: try push.map { try PushRegistration(token: $0, provider: "apns") }, reactivates: reactivates,
+            devicesMax: devicesMax,
             deviceSession: startsSession.map { id in
                 DeviceSessionStart(
                     id: id, clientID: "app", scopes: ScopeSet(["api", "sync"]), authTime: seen.session.createdAt,

@@ -5,6 +5,12 @@ extension MemoryStore {
     package func register(_ registration: Registration) async throws(Unavailability) -> RegistrationOutcome {
         try await call(.register) { state in
             guard state.isAsDecided(registration) else { return .changed }
+            if let devicesMax = registration.devicesMax,
+                let until = state.makeRoom(
+                    registration.seen.session.userID, devicesMax: devicesMax, at: registration.seen.seenAt)
+            {
+                return .full(until: until)
+            }
             state.write(registration)
             if let new = registration.deviceSession { state.start(new, registration) }
             return .registered
@@ -24,6 +30,7 @@ extension MemoryStore.State {
         }
         guard let row else { return devices[registration.deviceID] == nil && !registration.reactivates }
         let admission = row.device.admission(of: seen.session, firstSeenAt: link?.firstSeenAt)
+        if row.hasGivenWay && registration.devicesMax == nil { return false }
         return row.id == registration.deviceID && admission == (registration.reactivates ? .reactivates : .asIs)
     }
 
@@ -37,6 +44,7 @@ extension MemoryStore.State {
                 createdAt: seen.seenAt, lastSeenAt: seen.seenAt)
         row.metadata = metadata.filled(from: row.metadata)
         row.lastSeenAt = seen.seenAt
+        row.hasGivenWay = false
         if registration.reactivates {
             row.status = .active
             row.statusAt = seen.seenAt

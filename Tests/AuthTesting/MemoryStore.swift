@@ -62,11 +62,12 @@ package final class MemoryStore: Sendable {
         let createdAt: Timestamp
         var lastSeenAt: Timestamp
         var push: PushRegistration?
+        var hasGivenWay = false
 
         var device: Device {
             Device(
                 id: id, userID: userID, metadata: metadata, status: status, statusAt: statusAt, createdAt: createdAt,
-                lastSeenAt: lastSeenAt, lastSyncAt: nil, isPushRegistered: push != nil)
+                lastSeenAt: lastSeenAt, lastSyncAt: nil, isPushRegistered: push != nil, hasGivenWay: hasGivenWay)
         }
     }
 

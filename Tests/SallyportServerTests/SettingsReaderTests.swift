@@ -92,6 +92,7 @@ struct SettingsReaderTests {
             "SALLYPORT_REPLAY_WINDOW": durations(["0s"], ["30d"], ["31d"]),
             "SALLYPORT_CONCURRENCY_WINDOW": durations(["0s"], ["10m"], ["601s"]),
             "SALLYPORT_OFFLINE_WRITE": durations(["0s"], ["30d"], ["31d"]),
+            "SALLYPORT_DEVICES_MAX": (["1", "10000"], ["0", "10001", "many", "-1", "1.5"]),
             "SALLYPORT_VERDICT_POLICY": (["careful", "strict"], ["lenient", "Strict"]),
             "SALLYPORT_PUBLISH_LEAD": durations(["10m", "600s"], ["12h"], ["9m", "599s", "721m", "5m"]),
             "SALLYPORT_KEY_ROTATION": durations(["1d", "24h"], ["730d"], ["23h", "731d"]),
@@ -171,7 +172,7 @@ struct SettingsReaderTests {
         #expect(policy.scopes.names == ["api", "sync"])
         #expect(policy.gate.mode == .scopes && policy.gate.scopes.names == ["sync"])
         #expect(policy.gate.audiences == ["powersync"])
-        #expect(policy.vanishedPercentMax == 20)
+        #expect(policy.devicesMax == 100 && policy.vanishedPercentMax == 20)
     }
 
     @Test("a lost answer may be repeated as long as a refresh token lives, where no window is set")

@@ -13,7 +13,7 @@ extension RefusalReason {
             APIErrorRow(rawValue, .unauthorized, .invalidToken, nil, "The session has expired.")
         case .sessionRevoked: grant("The session has been revoked.")
         case .sessionUnknown: grant("The session is not known.")
-        case .superseded: grant("Newer sign-ins on this device have taken the place of this one.")
+        case .superseded: grant("Newer sign-ins have taken the place of this one.")
         case .signedOut: grant("This device has been signed out.")
         case .deviceRevoked: grant("The device has been revoked.")
         case .deviceLost: grant("The device has been reported lost.")

@@ -46,6 +46,9 @@ struct APIFailure: Error {
         case .unavailable(let cause): self.init(.unavailable(cause))
         case .invalid(let fault): self.init(translating: fault)
         case .limited(let wait): self.init(.sessionRate, wait: wait)
+        case .devicesFull(let wait):
+            self.init(.rateLimited, "The user has too many devices that are in use; wait, or revoke one.")
+            self.wait = wait
         case .notFound: self.init(.notFound)
         }
     }

@@ -30,10 +30,13 @@ package struct Device: Equatable, Sendable {
     package let lastSeenAt: Timestamp
     package let lastSyncAt: Timestamp?
     package let isPushRegistered: Bool
+    /// It was in the way of another device of its user: not listed and not counted until it signs in again.
+    package let hasGivenWay: Bool
 
     package init(
         id: UUID, userID: String, metadata: DeviceMetadata, status: DeviceStatus, statusAt: Timestamp,
-        createdAt: Timestamp, lastSeenAt: Timestamp, lastSyncAt: Timestamp?, isPushRegistered: Bool
+        createdAt: Timestamp, lastSeenAt: Timestamp, lastSyncAt: Timestamp?, isPushRegistered: Bool,
+        hasGivenWay: Bool = false
     ) {
         self.id = id
         self.userID = userID
@@ -44,6 +47,7 @@ package struct Device: Equatable, Sendable {
         self.lastSeenAt = lastSeenAt
         self.lastSyncAt = lastSyncAt
         self.isPushRegistered = isPushRegistered
+        self.hasGivenWay = hasGivenWay
     }
 
     /// Whether a sign-in on this device may go on, and whether it brings the device back.

@@ -13,6 +13,8 @@ package struct AuthPolicy: Sendable {
     package var windows: RotationWindows
     package var offlineWrite: Duration
     package var verdictPolicy: VerdictPolicy
+    /// Of one user, active or suspended.
+    package var devicesMax = Limits.devicesMax
     /// A larger share of the linked sessions or users that vanishes at once is no verdict.
     package var vanishedPercentMax = Limits.vanishedPercentMax
 

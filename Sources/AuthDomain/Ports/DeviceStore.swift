@@ -2,6 +2,7 @@ package import Primitives
 
 /// Device rows, always asked for with their owner: another user's device does not exist for the caller.
 package protocol DeviceStore: Sendable {
+    /// Those that are active or suspended, and of the held ones `Limits.heldDevicesListed` each; not those that gave way.
     func devices(of userID: String) async throws(Unavailability) -> [Device]
 
     func device(_ id: UUID, of userID: String) async throws(Unavailability) -> Device?
@@ -28,10 +29,14 @@ package protocol DeviceStore: Sendable {
         _ id: UUID, of userID: String, sparing sessionID: String, at now: Timestamp
     ) async throws(Unavailability) -> Bool
 
-    /// Makes a lost device active; without effect on one in another state.
-    func clearLostDevice(_ id: UUID, of userID: String, at now: Timestamp) async throws(Unavailability)
+    /// Makes a lost device active, where others of the user make room if need be; without effect on one in another state.
+    ///
+    /// - Returns: `nil`, or when there may be room for it; then nothing has changed.
+    func clearLostDevice(
+        _ id: UUID, of userID: String, devicesMax: Int, at now: Timestamp
+    ) async throws(Unavailability) -> Timestamp?
 
-    /// Revokes every device of the user but one, each as `revokeDevice` does.
+    /// Revokes every device of the user but one, each as `revokeDevice` does; also those that gave way.
     func revokeDevices(
         of userID: String, except kept: UUID?, at now: Timestamp
     ) async throws(Unavailability)

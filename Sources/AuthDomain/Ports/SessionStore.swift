@@ -209,18 +209,22 @@ package struct Registration: Sendable {
     package let push: PushRegistration?
     /// Whether the device was held and this session brings it back.
     package let reactivates: Bool
+    /// How many devices the user may have, where this is one more of them: a new one, or one that comes back. The longest
+    /// unused active ones give way. `nil` where the device counts already.
+    package let devicesMax: Int?
     /// `nil` at `GET /auth/token`: the session is bound to the device, no device session begins.
     package let deviceSession: DeviceSessionStart?
 
     package init(
         seen: SeenSession, deviceID: UUID, metadata: DeviceMetadata, push: PushRegistration?, reactivates: Bool,
-        deviceSession: DeviceSessionStart?
+        devicesMax: Int?, deviceSession: DeviceSessionStart?
     ) {
         self.seen = seen
         self.deviceID = deviceID
         self.metadata = metadata
         self.push = push
         self.reactivates = reactivates
+        self.devicesMax = devicesMax
         self.deviceSession = deviceSession
     }
 }
@@ -256,4 +260,6 @@ package enum RegistrationOutcome: Equatable, Sendable {
     case registered
     /// Something that was decided on has changed meanwhile, the device's id or state or the session's end: look again.
     case changed
+    /// The user has as many devices as they may, and none of them may give way before this time. Nothing was written.
+    case full(until: Timestamp)
 }

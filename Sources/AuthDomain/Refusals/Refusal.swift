@@ -48,6 +48,8 @@ package enum AuthFailure: Error, Equatable, Sendable {
     case invalid(RequestFault)
     /// The device session asks too often; never a verdict.
     case limited(wait: Duration)
+    /// The user has too many devices, and none of them may give way before this time has passed; never a verdict.
+    case devicesFull(wait: Duration)
     /// Another user's or nobody's.
     case notFound
 }

@@ -4,7 +4,7 @@ package import Primitives
 
 /// Proves access tokens at our own routes: signature, and then session, device and user in the database, each time.
 package struct AccessGate: Sendable {
-    private let policy: AuthPolicy
+    let policy: AuthPolicy
     private let store: any SessionStore
     private let keys: any KeyringSource
     private let clock: any WallClock

@@ -70,9 +70,12 @@ package struct DeviceService: Sendable {
     package func clearLost(_ id: String, _ caller: Caller) async throws(AuthFailure) {
         let target = try await device(id, caller)
         try gate.requireFreshProof(caller)
-        try await available { () async throws(Unavailability) in
-            try await store.clearLostDevice(target.id, of: caller.userID, at: clock.now())
+        let now = clock.now()
+        let fullUntil = try await available { () async throws(Unavailability) in
+            try await store.clearLostDevice(
+                target.id, of: caller.userID, devicesMax: gate.policy.devicesMax, at: now)
         }
+        if let fullUntil { throw .devicesFull(wait: fullUntil - now) }
     }
 
     package func revokeOthers(_ caller: Caller) async throws(AuthFailure) {

@@ -153,12 +153,18 @@ extension TokenService {
             ? try deviceSessionStart(sessionID, request, proved, keyring: keyring, at: now) : nil
         let registration = Registration(
             seen: proved.seen, deviceID: deviceID, metadata: metadata, push: request.push,
-            reactivates: admission == .reactivates, deviceSession: started?.row)
+            reactivates: admission == .reactivates,
+            devicesMax: admission == .reactivates || view.device?.hasGivenWay ?? true ? policy.devicesMax : nil,
+            deviceSession: started?.row)
         // Signed before it is written: tries that a busy signer refuses must not push older device sessions out.
         let answer = try await mint.answer(
             grant, refresh: started?.part, since: proved.link?.firstSeenAt, keyring: keyring, at: now)
         let outcome = try await available { () async throws(Unavailability) in try await store.register(registration) }
-        return outcome == .registered ? answer : nil
+        switch outcome {
+        case .registered: return answer
+        case .changed: return nil
+        case .full(let until): throw .devicesFull(wait: until - now)
+        }
     }
 
     private func deviceSessionStart(

@@ -9,7 +9,7 @@ extension Device {
             status: try DeviceStatus(stored: row.text("status")), statusAt: try row.timestamp("status_at"),
             createdAt: try row.timestamp("created_at"), lastSeenAt: try row.timestamp("last_seen_at"),
             lastSyncAt: try row.optionalTimestamp("last_sync_at"),
-            isPushRegistered: try row.bool("is_push_registered"))
+            isPushRegistered: try row.bool("is_push_registered"), hasGivenWay: try row.bool("has_given_way"))
     }
 }
 

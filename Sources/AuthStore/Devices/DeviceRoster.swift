@@ -60,7 +60,7 @@ package enum DeviceRoster {
         """
         SELECT d.id, d.user_id, d.installation_id, d.platform, d.name, d.status,
             GREATEST(d.last_seen_at, (SELECT max(s.rotated_at) FROM sallyport.device_sessions s
-                WHERE s.device_id = d.id)) AS last_seen_at
+                WHERE s.device_id = d.id AND s.ended_at IS NULL)) AS last_seen_at
         FROM sallyport.devices d WHERE $1 IS NULL OR d.user_id = $1 ORDER BY d.created_at DESC, d.id LIMIT $2
         """, [.text, .int64])
 

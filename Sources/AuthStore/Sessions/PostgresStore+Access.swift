@@ -49,9 +49,9 @@ extension PostgresStore: SessionStore {
         "revoke_access_token",
         """
         WITH gone AS (
-            DELETE FROM sallyport.revoked_access_tokens WHERE jti IN (
+            DELETE FROM sallyport.revoked_access_tokens WHERE jti = ANY(ARRAY(
                 SELECT jti FROM sallyport.revoked_access_tokens WHERE expires_at < $6
-                ORDER BY expires_at LIMIT 10 FOR UPDATE SKIP LOCKED)
+                ORDER BY expires_at LIMIT 10 FOR UPDATE SKIP LOCKED))
         ), revoked AS (
             INSERT INTO sallyport.revoked_access_tokens (jti, user_id, device_id, revoked_at, expires_at)
             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (jti) DO NOTHING RETURNING user_id, device_id

@@ -36,6 +36,14 @@ extension PostgresStore {
         // Whatever two exchanges can meet on, one of them passes first.
         _ = try await transaction.run(
             Self.takeTurns, [.text(seen.session.userID), .text(metadata.installationID), fingerprint])
+        if let devicesMax = registration.devicesMax {
+            let room = try await transaction.run(
+                Self.makeRoom, [.text(seen.session.userID), .int64(Int64(devicesMax)), .timestamp(seen.seenAt)])
+            if let until = try room.first?.optionalTimestamp("full_until") {
+                transaction.rollBackAtEnd()
+                return .full(until: until)
+            }
+        }
         _ = try await transaction.run(
             Self.takePushToken,
             [.uuid(deviceID), .text(metadata.installationID), .text(seen.session.userID), fingerprint])
@@ -47,8 +55,11 @@ extension PostgresStore {
                 .optional(metadata.model, SQLValue.text), .optional(metadata.osVersion, SQLValue.text),
                 .optional(metadata.appVersion, SQLValue.text), .timestamp(seen.seenAt),
                 .bool(registration.reactivates), .timestamp(seen.session.createdAt),
+                .bool(registration.devicesMax != nil),
             ])
-        guard let row = device.first, try row.uuid("id") == deviceID, try row.text("status") == "active" else {
+        guard let row = device.first, try row.uuid("id") == deviceID, try row.text("status") == "active",
+            try !row.bool("has_given_way")
+        else {
             transaction.rollBackAtEnd()
             return .changed
         }
@@ -99,6 +110,10 @@ extension PostgresStore {
         }
     }
 
+    private static let makeRoom = Statement(
+        "make_room_for_device", "SELECT sallyport.make_room_for_device($1, $2::integer, $3) AS full_until",
+        [.text, .int64, .timestamp])
+
     /// A held device comes back only by a session that was made after it was held.
     private static let registerDevice = Statement(
         "register_device",
@@ -112,10 +127,11 @@ extension PostgresStore {
             status = CASE WHEN $10 AND d.status IN ('revoked', 'wipe_ordered') AND d.status_at < $11
                 THEN 'active' ELSE d.status END,
             status_at = CASE WHEN $10 AND d.status IN ('revoked', 'wipe_ordered') AND d.status_at < $11
-                THEN $9 ELSE d.status_at END
-        RETURNING d.id, d.status
+                THEN $9 ELSE d.status_at END,
+            superseded_at = CASE WHEN $12 THEN NULL ELSE d.superseded_at END
+        RETURNING d.id, d.status, d.superseded_at IS NOT NULL AS has_given_way
         """,
-        [.uuid, .text, .text, .text, .text, .text, .text, .text, .timestamp, .bool, .timestamp])
+        [.uuid, .text, .text, .text, .text, .text, .text, .text, .timestamp, .bool, .timestamp, .bool])
 
     /// By user (together, as in `joinUser`), installation and push token, in this order everywhere. The locks come in a
     /// statement of their own: the next one sees what those before it have committed.
@@ -154,12 +170,15 @@ extension PostgresStore {
         ON CONFLICT (identity_session_id, device_id) DO NOTHING
         """, [.text, .uuid, .timestamp])
 
+    /// Those past their absolute end go first, for they add up too, and by their own reason.
     private static let supersede = Statement(
         "supersede_sessions",
         """
-        UPDATE sallyport.device_sessions SET ended_at = $2, end_reason = 'superseded' WHERE id IN (
-            SELECT id FROM sallyport.device_sessions WHERE device_id = $1 AND ended_at IS NULL AND expires_at > $2
-            ORDER BY rotated_at DESC, id OFFSET $3)
+        UPDATE sallyport.device_sessions SET ended_at = $2,
+            end_reason = CASE WHEN expires_at > $2 THEN 'superseded' ELSE 'refresh_expired' END
+        WHERE ended_at IS NULL AND id = ANY(ARRAY(
+            SELECT s.id FROM sallyport.device_sessions s WHERE s.device_id = $1 AND s.ended_at IS NULL
+            ORDER BY s.expires_at > $2 DESC, s.rotated_at DESC, s.id OFFSET $3))
         """, [.uuid, .timestamp, .int64])
 
     private static let startSession = Statement(

@@ -42,7 +42,7 @@ extension PostgresStore: RevocationStore {
     ) async throws(DatabaseError) -> Read {
         let forgotten = now - AuthDomain.Limits.revokedTokenKept
         let rows = try await databases.current.main.read(
-            Self.revocations,
+            cursor?.seen == nil ? Self.allRevocations : Self.newRevocations,
             [
                 .optional(cursor?.seen?.text, SQLValue.text), .optional(cursor?.reading?.text, SQLValue.text),
                 .int64(cursor?.lastID ?? 0), .timestamp(forgotten), .timestamp(forgotten - accessLifetime),
@@ -69,21 +69,49 @@ extension PostgresStore: RevocationStore {
         return Read(database: try first.text("database"), snapshot: snapshot, rows: found)
     }
 
-    /// One statement: its own snapshot is what the next one begins after.
-    private static let revocations = Statement(
+    /// One statement: its own snapshot is what the next one begins after. Each has two bounds for what it looks at, so that
+    /// the plan goes by the index whatever is known of the values.
+    ///
+    /// Without a snapshot before: an access token lives an hour at most, and what is older than two is cleared.
+    private static let allRevocations = Statement(
         "revocations",
         """
+        WITH recent AS MATERIALIZED (
+            SELECT id, sid, jti, device_id, reason, revoked_at, expires_at FROM sallyport.revocations
+            WHERE revoked_at > $4 - interval '2 hours' AND revoked_at <= 'infinity'
+                AND (expires_at > $4 OR expires_at IS NULL AND revoked_at > $5)
+                AND ($2 IS NULL OR pg_visible_in_snapshot(xid, $2::pg_snapshot))
+        )
         SELECT h.snapshot, h.database, r.id, r.sid, r.jti, r.device_id, r.reason, r.revoked_at, r.expires_at
         FROM (
             SELECT pg_current_snapshot()::text AS snapshot,
                 (SELECT system_identifier FROM pg_control_system())::text || '-'
                     || (SELECT timeline_id FROM pg_control_checkpoint())::text AS database
         ) h LEFT JOIN LATERAL (
+            SELECT id, sid, jti, device_id, reason, revoked_at, expires_at FROM recent
+            WHERE id > $3 ORDER BY id LIMIT $6
+        ) r ON true
+        """, [.text, .text, .int64, .timestamp, .timestamp, .int64])
+
+    /// After a snapshot: what it did not see has a transaction that it did not know to be over.
+    private static let newRevocations = Statement(
+        "revocations_after",
+        """
+        WITH unseen AS MATERIALIZED (
             SELECT id, sid, jti, device_id, reason, revoked_at, expires_at FROM sallyport.revocations
-            WHERE id > $3 AND (expires_at > $4 OR expires_at IS NULL AND revoked_at > $5)
-                AND ($1 IS NULL OR NOT pg_visible_in_snapshot(xid, $1::pg_snapshot))
+            WHERE xid >= pg_snapshot_xmin($1::pg_snapshot) AND xid < pg_snapshot_xmax(pg_current_snapshot())
+                AND NOT pg_visible_in_snapshot(xid, $1::pg_snapshot)
+                AND (expires_at > $4 OR expires_at IS NULL AND revoked_at > $5)
                 AND ($2 IS NULL OR pg_visible_in_snapshot(xid, $2::pg_snapshot))
-            ORDER BY id LIMIT $6
+        )
+        SELECT h.snapshot, h.database, r.id, r.sid, r.jti, r.device_id, r.reason, r.revoked_at, r.expires_at
+        FROM (
+            SELECT pg_current_snapshot()::text AS snapshot,
+                (SELECT system_identifier FROM pg_control_system())::text || '-'
+                    || (SELECT timeline_id FROM pg_control_checkpoint())::text AS database
+        ) h LEFT JOIN LATERAL (
+            SELECT id, sid, jti, device_id, reason, revoked_at, expires_at FROM unseen
+            WHERE id > $3 ORDER BY id LIMIT $6
         ) r ON true
         """, [.text, .text, .int64, .timestamp, .timestamp, .int64])
 }

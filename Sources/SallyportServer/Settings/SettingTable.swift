@@ -89,6 +89,9 @@ enum SettingTable {
             "SALLYPORT_OFFLINE_WRITE", "7d", "how long an app may write without us", \.offlineWrite,
             SettingValue.duration(.zero...(.days(30)))),
         Setting(
+            "SALLYPORT_DEVICES_MAX", "100", "devices of one user, 1 to 10000; the longest unused one gives way",
+            \.devicesMax, SettingValue.number(1...10_000)),
+        Setting(
             "SALLYPORT_VERDICT_POLICY", "careful", "careful or strict: whether ends by will wipe", \.verdictPolicy,
             SettingValue.word),
     ]

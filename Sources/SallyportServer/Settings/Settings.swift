@@ -35,6 +35,7 @@ package struct Settings: Sendable {
     var replayWindow: Duration?
     var concurrencyWindow = Duration.zero
     var offlineWrite = Duration.zero
+    var devicesMax = 0
     var verdictPolicy = VerdictPolicy.careful
     var resourceServers: [ResourceServer] = []
 
@@ -74,6 +75,7 @@ extension Settings {
             accessLifetime: accessLifetime, refreshLifetime: refreshLifetime, sessionMaxAge: sessionMaxAge,
             windows: RotationWindows(replay: replayWindow ?? refreshLifetime, concurrency: concurrencyWindow),
             offlineWrite: offlineWrite, verdictPolicy: verdictPolicy)
+        policy.devicesMax = devicesMax
         policy.vanishedPercentMax = vanishedPercentMax
         return policy
     }
