@@ -193,10 +193,13 @@ CREATE OR REPLACE FUNCTION sallyport.clear_revocations(rows_max integer, at time
     AS $$
 BEGIN
     DELETE FROM sallyport.revocations WHERE id = ANY(ARRAY(
-        -- Twice what an access token can live, by the caller's clock and by what was noted last: neither one that is
-        -- ahead takes a row that a reader asks for. Waits for nobody.
+        -- Twice what an access token can live, by the caller's clock, by what was noted last and by the servers' clock:
+        -- none of them that is ahead takes a row that a reader asks for. Waits for nobody.
         SELECT r.id FROM sallyport.revocations r
-        WHERE r.revoked_at < least(at, (SELECT max(l.revoked_at) FROM sallyport.revocations l)) - interval '2 hours'
+        WHERE r.revoked_at < least(
+            at, (SELECT max(l.revoked_at) FROM sallyport.revocations l),
+            (SELECT c.highest_at + c.virtual_offset_us * interval '1 microsecond' FROM sallyport.clocks c)
+        ) - interval '2 hours'
         ORDER BY r.revoked_at LIMIT rows_max FOR UPDATE SKIP LOCKED));
 END
 $$;

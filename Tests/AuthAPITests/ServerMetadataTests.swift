@@ -30,7 +30,7 @@ struct ServerMetadataTests {
         let world = World()
         let body = try await world.send("GET", documents[0]).ok()
         #expect(body["grant_types_supported"] == ["refresh_token", .string(World.exchangeGrant)])
-        #expect(body["response_types_supported"] == [])
+        #expect(body["response_types_supported"] == ["code"])
         for grant in try #require(body["grant_types_supported"]?.arrayValue).compactMap(\.stringValue) {
             try await world.token([("grant_type", grant)]).isBad()
         }

@@ -162,4 +162,28 @@ struct TokenAnswerTests {
         #expect(try first.text("device_id") == second.text("device_id"))
         #expect(first["refresh_token"] == nil && first["offline"] == nil)
     }
+
+    @Test("GET /auth/token?scope= narrows: the token has the scopes asked for, and no audience beyond them")
+    func accessTokenNarrowed() async throws {
+        let session = world.session()
+        for (query, scope, audiences) in [
+            ("", "api sync", [World.issuer, "powersync"]), ("?scope=", "api sync", [World.issuer, "powersync"]),
+            ("?scope=api", "api", [World.issuer]), ("?scope=sync", "sync", [World.issuer, "powersync"]),
+            ("?scope=sync+api", "sync api", [World.issuer, "powersync"]),
+            ("?scope=sync%20api&x=y", "sync api", [World.issuer, "powersync"]),
+        ] as [(String, String, [String])] {
+            let body = try await world.get("/auth/token" + query, bearer: session).ok()
+            let claims = try DecodedToken(body.text("access_token")).claims
+            #expect(body["scope"] == .string(scope) && claims["scope"] == .string(scope), "\(query)")
+            #expect(claims["aud"] == .array(audiences.map(JSONValue.string)), "\(query)")
+        }
+        for query in ["?scope=admin", "?scope=api+admin", "?scope=%22", "?scope=api,sync", "?scope=+"] {
+            try await world.get("/auth/token" + query, bearer: session)
+                .isRefusal(400, "invalid_scope", "scope_invalid", "none")
+        }
+        for query in ["?scope=api&scope=sync", "?scope=%zz"] {
+            let reply = try await world.get("/auth/token" + query, bearer: session)
+            #expect(reply.status == 400, "\(query)")
+        }
+    }
 }

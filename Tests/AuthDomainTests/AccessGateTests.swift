@@ -104,7 +104,8 @@ struct AccessGateTests {
             return claims
         }
         let malformed = [
-            "", "a.b.c", try signed(claims, type: "JWT"), try signed(claims, type: "rt+jwt"),
+            "", "a.b.c", try signed(claims, type: "rt+jwt"), try signed(claims, type: "verdict+jwt"),
+            try signed(claims, type: "dpop+jwt"), try signed(claims, type: ""),
             try signed(changed { $0["sid"] = nil }), try signed(changed { $0["sid"] = 1 }),
             try signed(changed { $0["client_id"] = nil }), try signed(changed { $0["auth_time"] = "1" }),
         ]
@@ -115,6 +116,35 @@ struct AccessGateTests {
             try signed(changed { $0["aud"] = "other" }),
         ]
         for token in foreign { #expect(try await refused(token) == ["token_foreign", "reauth"]) }
+    }
+
+    @Test("either type of access token passes under either setting, and no other kind of token passes as JWT")
+    func types() async throws {
+        for type in AccessTokenType.allCases {
+            let stack = TokenStack { $0.accessTokenType = type }
+            let answer = try await stack.exchange()
+            let header = try DecodedToken(answer.accessToken).header
+            #expect(header["typ"] == .string(type.rawValue))
+            let claims = try DecodedToken(answer.accessToken).claims
+            for other in AccessTokenType.allCases {
+                let header = JWTHeader(type: other.rawValue, kid: JWK(FixedKeys.signing.publicKey).kid).json
+                let input = JWS.signingInput(header: header, claims: claims)
+                let token = JWS.compact(signingInput: input, signature: try FixedKeys.signing.sign(input))
+                _ = try await stack.gate.authenticate(token)
+            }
+            let asJWT = JWS.signingInput(
+                header: JWTHeader(type: "JWT", kid: JWK(FixedKeys.refresh.publicKey).kid).json, claims: claims)
+            let forged = JWS.compact(signingInput: asJWT, signature: try FixedKeys.refresh.sign(asJWT))
+            for token in [try answer.refreshToken, forged] {
+                let verdict = try await refusal { () async throws(AuthFailure) in
+                    _ = try await stack.gate.authenticate(token)
+                }
+                #expect(verdict.reason == .tokenForeign)
+            }
+            let access = answer.accessToken
+            let verdict = try await refusal { () async throws(AuthFailure) in _ = try await stack.refresh(access) }
+            #expect(verdict.reason == .tokenForeign)
+        }
     }
 
     @Test("a token by a key that another server has just published passes after a look at the keys")

@@ -32,6 +32,40 @@ struct UnverifiedUserTests {
         #expect(try claims(answer)["email_verified"] == false)
     }
 
+    @Test("every way to a token withholds: exchange with and without a device, refresh, GET, all of them narrowed too")
+    func everyWay() async throws {
+        let stack = TokenStack { $0.audiences = ["https://api.example.com", "powersync"] }
+        stack.store.putUser("ada", isVerified: true)
+        let whole = try await stack.exchange()
+        #expect(try claims(whole)["aud"] == ["https://api.example.com", "powersync"])
+        func answers(_ scopes: ScopeSet?) async throws -> [TokenAnswer] {
+            let device = try await stack.exchange(scopes: scopes)
+            return [
+                device, try await stack.exchange(installation: nil, scopes: scopes),
+                try await stack.refresh(try device.refreshToken, scopes: scopes),
+                try await stack.accessToken(scopes: scopes),
+                try await stack.accessToken(installation: TokenStack.installation, scopes: scopes),
+            ]
+        }
+        let narrowed = try await answers(ScopeSet(["api"]))
+        stack.store.putUser("ada", isVerified: false)
+        for answer in try await narrowed + answers(nil) + answers(ScopeSet(["api"])) {
+            #expect(answer.scopes == ScopeSet(["api"]))
+            #expect(try claims(answer)["aud"] == ["https://api.example.com"])
+        }
+        let refreshed = try await stack.refresh(try whole.refreshToken)
+        #expect(try claims(refreshed)["aud"] == ["https://api.example.com"])
+    }
+
+    @Test("a token that carries the issuer alone passes our own routes, where the issuer is no audience")
+    func issuerAlone() async throws {
+        let stack = TokenStack { $0.audiences = ["powersync"] }
+        stack.store.putUser("ada", isVerified: false)
+        let answer = try await stack.exchange()
+        #expect(try claims(answer)["aud"] == ["https://auth.example.com"])
+        _ = try await stack.gate.authenticate(answer.accessToken)
+    }
+
     @Test("mode 'deny' answers verify, moves nothing and never locks", arguments: VerdictPolicy.allCases)
     func deny(policy: VerdictPolicy) async throws {
         let stack = TokenStack {

@@ -40,11 +40,12 @@ struct ScopeSetTests {
 struct VerifiedGateTests {
     private func admit(
         _ mode: VerifiedGate.Mode, _ scopes: [String] = ["api", "sync"], _ audiences: [String] = ["api", "powersync"],
-        isVerified: Bool = false
+        gated: [String] = ["sync"], isVerified: Bool = false
     ) -> [[String]]? {
-        VerifiedGate(mode: mode, scopes: ScopeSet(["sync"]), audiences: ["powersync"])
-            .admit(scopes: ScopeSet(scopes), audiences: audiences, isVerified: isVerified)
-            .map { [$0.scopes.names, $0.audiences] }
+        var policy = TokenStack().policy
+        policy.audiences = audiences
+        policy.gate = VerifiedGate(mode: mode, scopes: ScopeSet(gated), audiences: ["powersync"])
+        return policy.admit(ScopeSet(scopes), isVerified: isVerified).map { [$0.scopes.names, $0.audiences] }
     }
 
     @Test("a verified user passes every mode whole", arguments: VerifiedGate.Mode.allCases)
@@ -61,10 +62,26 @@ struct VerifiedGateTests {
         #expect(admit(.deny, ["api"], ["api"]) == nil)
     }
 
-    @Test("where nothing is left the gate lets no token out")
+    @Test("where no scope is left the gate lets no token out, and where no audience is it carries the issuer")
     func nothingLeft() {
         #expect(admit(.scopes, ["sync"]) == nil)
-        #expect(admit(.scopes, ["api"], ["powersync"]) == nil)
+        #expect(admit(.scopes, ["api"], ["powersync"]) == [["api"], ["https://auth.example.com"]])
+    }
+
+    @Test(
+        "a token without a gated scope carries no gated audience, in every mode", arguments: VerifiedGate.Mode.allCases)
+    func narrowed(mode: VerifiedGate.Mode) {
+        #expect(admit(mode, ["api"], isVerified: true) == [["api"], ["api"]])
+        #expect(admit(mode, ["sync"], isVerified: true) == [["sync"], ["api", "powersync"]])
+        #expect(admit(mode, ["api"], ["powersync"], isVerified: true) == [["api"], ["https://auth.example.com"]])
+        #expect(admit(mode, ["api"], gated: [], isVerified: true) == [["api"], ["api", "powersync"]])
+    }
+
+    @Test("a scope that a session holds and the settings name no more is withheld like a gated one")
+    func renamed() {
+        #expect(admit(.scopes, ["api", "old"]) == [["api"], ["api"]])
+        #expect(admit(.scopes, ["old"]) == nil)
+        #expect(admit(.scopes, ["api", "old"], isVerified: true) == [["api", "old"], ["api", "powersync"]])
     }
 }
 

@@ -76,8 +76,10 @@ struct TokenStack {
             request(name, installation: installation, scopes: scopes, clientID: clientID, push: push))
     }
 
-    func accessToken(_ name: String = "ada", installation: String? = nil) async throws(AuthFailure) -> TokenAnswer {
-        try await service.accessToken(request(name, installation: installation))
+    func accessToken(
+        _ name: String = "ada", installation: String? = nil, scopes: ScopeSet? = nil
+    ) async throws(AuthFailure) -> TokenAnswer {
+        try await service.accessToken(request(name, installation: installation, scopes: scopes))
     }
 
     func refresh(

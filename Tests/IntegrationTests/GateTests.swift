@@ -1,4 +1,5 @@
 import AuthTesting
+import JOSE
 import JSON
 import Primitives
 import Testing
@@ -44,6 +45,28 @@ struct GateTests {
         #expect(try verified.generation == 4)
         try site.tables.setVerified(false, userID: session.userID)
         try expect(client.refreshed(verified.refresh), verified: false, scope: "api", isForSync: false)
+    }
+
+    @Test("audiences of the operator's own are withheld without being named, and a narrowed token opens the API alone")
+    func ownAudiences() throws {
+        let (api, sync) = ("https://api.example.com", "https://sync.example.com")
+        let site = try Site(settings: ["SALLYPORT_AUDIENCES": "\(api),\(sync)", "SALLYPORT_ACCESS_TYP": "JWT"])
+        let client = try AuthClient(site.serve())
+        let session = try site.tables.signIn(isVerified: false)
+        func audiences(_ token: String) throws -> JSONValue? { try TokenPair.claims(token)["aud"] }
+        let pair = try client.signedIn(session.signed)
+        #expect(try UnverifiedJWS(pair.access).type == "JWT")
+        #expect(try audiences(pair.access) == [.string(Site.issuer)])
+        #expect(try client.get("/auth/session", bearer: pair.access).status == 200)
+        try site.tables.setVerified(true, userID: session.userID)
+        let verified = try client.refreshed(pair.refresh)
+        #expect(try audiences(verified.access) == [.string(api), .string(sync)])
+        let narrow = try client.get("/auth/token?scope=api", bearer: session.signed)
+        let token = try #require(narrow.json?["access_token"]?.stringValue)
+        #expect(try audiences(token) == [.string(Site.issuer)])
+        // Under the other setting the tokens of this one live on.
+        let other = try AuthClient(site.serve(settings: ["SALLYPORT_ACCESS_TYP": "at+jwt"]))
+        #expect(try other.get("/auth/session", bearer: verified.access).status == 200)
     }
 
     @Test("claim reports and withholds nothing")

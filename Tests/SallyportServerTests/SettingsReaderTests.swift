@@ -81,11 +81,18 @@ struct SettingsReaderTests {
                     "api:" + String(repeating: "ab", count: 32) + ",", "api:\(String(repeating: "ab", count: 33))",
                 ]
             ),
-            "SALLYPORT_AUDIENCES": (["powersync", "a, b"], [",", "a,,b", "a,"]),
-            "SALLYPORT_SCOPES": (["api", "api sync admin:read"], ["a\"b", "a\\b", "grün", "\t"]),
+            "SALLYPORT_AUDIENCES": (
+                ["powersync", "a, b"], [",", "a,,b", "a,", "https://a.example https://b.example", "a\tb"]
+            ),
+            "SALLYPORT_SCOPES": (
+                ["api", "api sync admin:read"], ["a\"b", "a\\b", "grün", "\t", "api,sync", "api, sync", "api sync,"]
+            ),
             "SALLYPORT_VERIFIED_GATE": (["claim", "scopes", "deny"], ["none", "Claim", "scopes "]),
-            "SALLYPORT_GATED_SCOPES": (["sync"], ["a\"b"]),
-            "SALLYPORT_GATED_AUDIENCES": (["powersync,other"], ["powersync,"]),
+            "SALLYPORT_GATED_SCOPES": (["sync", "api", "api sync"], ["a\"b", "snyc", "api,sync", "Sync", "api snyc"]),
+            "SALLYPORT_GATED_AUDIENCES": (
+                ["powersync"], ["powersync,", "powersnyc", "powersync,other", "Powersync", "powersync other"]
+            ),
+            "SALLYPORT_ACCESS_TYP": (["at+jwt", "JWT"], ["jwt", "AT+JWT", "application/at+jwt", "rt+jwt", "none"]),
             "SALLYPORT_ACCESS_TTL": durations(["60s", "1m"], ["60m", "1h", "3600s"], ["59s", "61m", "3601s", "0s"]),
             "SALLYPORT_REFRESH_TTL": durations(["7d", "168h"], ["30d"], ["6d", "167h", "31d"]),
             "SALLYPORT_SESSION_MAX_AGE": durations(["7d"], ["730d"], ["6d", "731d"]),
@@ -173,6 +180,8 @@ struct SettingsReaderTests {
         #expect(policy.gate.mode == .scopes && policy.gate.scopes.names == ["sync"])
         #expect(policy.gate.audiences == ["powersync"])
         #expect(policy.devicesMax == 100 && policy.vanishedPercentMax == 20)
+        #expect(policy.accessTokenType == .atJWT)
+        #expect(settings.publishLead == .hours(2) && !settings.keySchedule.isShortForVerifiers)
     }
 
     @Test("a lost answer may be repeated as long as a refresh token lives, where no window is set")

@@ -114,7 +114,7 @@ private enum AnswerExamples {
         "jwks_uri": "https://auth.example.com/.well-known/jwks.json",
         "revocation_endpoint": "https://auth.example.com/auth/revoke",
         "introspection_endpoint": "https://auth.example.com/auth/introspect", "scopes_supported": ["api", "sync"],
-        "response_types_supported": [],
+        "response_types_supported": ["code"],
         "grant_types_supported": ["refresh_token", "urn:ietf:params:oauth:grant-type:token-exchange"],
         "token_endpoint_auth_methods_supported": ["none"], "revocation_endpoint_auth_methods_supported": ["none"],
         "introspection_endpoint_auth_methods_supported": ["client_secret_basic"],

@@ -92,9 +92,7 @@ struct GrantTokens: Sendable {
                 id.utf8.count <= Limits.clientIDCharactersMax && id.utf8.allSatisfy { (0x20...0x7e).contains($0) }
             }) ?? true
         else { throw APIFailure(.malformed, "client_id is malformed.") }
-        guard let text = try parameters.text("scope") else { return TokenService.Options(clientID: clientID) }
-        guard let scopes = ScopeSet(parsing: text) else { throw APIFailure(.scopeInvalid) }
-        return TokenService.Options(clientID: clientID, scopes: scopes)
+        return TokenService.Options(clientID: clientID, scopes: try ScopeSet.requested(try parameters.text("scope")))
     }
 
     /// From the header field or the content; where both have one, they have to agree.

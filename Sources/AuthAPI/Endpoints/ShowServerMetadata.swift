@@ -59,8 +59,8 @@ struct ServerMetadata {
             "revocation_endpoint": .string(policy.issuer + "/auth/revoke"),
             "introspection_endpoint": .string(policy.issuer + "/auth/introspect"),
             "scopes_supported": .array(policy.scopes.names.map(JSONValue.string)),
-            // Required even where it is empty: no endpoint here takes a response type.
-            "response_types_supported": [],
+            // RFC 8414 §2 demands it and §3.2 forbids an empty one, though no endpoint here takes a response type.
+            "response_types_supported": ["code"],
             "grant_types_supported": .array(GrantTokens.Grant.allCases.map { .string($0.rawValue) }),
             "token_endpoint_auth_methods_supported": ["none"],
             "revocation_endpoint_auth_methods_supported": ["none"],

@@ -1,3 +1,4 @@
+import AuthDomain
 import HTTP
 import JSON
 import Primitives
@@ -21,4 +22,13 @@ struct QueryParameters {
 
     /// `nil` when it is absent.
     func text(_ name: String) -> String? { fields.first { areIdentical($0.name, name) }?.value }
+}
+
+extension ScopeSet {
+    /// The parameter `scope`, where it was sent. RFC 6749 §3.1: one without a value counts as left out.
+    static func requested(_ text: String?) throws(APIFailure) -> ScopeSet? {
+        guard let text, !text.isEmpty else { return nil }
+        guard let scopes = ScopeSet(parsing: text) else { throw APIFailure(.scopeInvalid) }
+        return scopes
+    }
 }

@@ -24,6 +24,9 @@ package struct KeySchedule: Equatable, Sendable {
         self.rotation = rotation
     }
 
+    /// PowerSync keeps a key set for up to an hour without a token to look at, and judges the next token by it.
+    package var isShortForVerifiers: Bool { publishLead < .minutes(65) }
+
     /// When a `next` key becomes current.
     package func signsAt(_ next: KeyRecord) -> Timestamp { next.createdAt + publishLead }
 

@@ -15,6 +15,8 @@ package struct AuthPolicy: Sendable {
     package var verdictPolicy: VerdictPolicy
     /// Of one user, active or suspended.
     package var devicesMax = Limits.devicesMax
+    /// What the header of an access token says.
+    package var accessTokenType = AccessTokenType.atJWT
     /// A larger share of the linked sessions or users that vanishes at once is no verdict.
     package var vanishedPercentMax = Limits.vanishedPercentMax
 
@@ -44,9 +46,10 @@ package struct AuthPolicy: Sendable {
     /// What an access token has to be at our own routes, and to be called live: not past its `exp`, for we know the time
     /// that it was issued by.
     package var accessTokens: JWTPolicy {
+        // Every type that we mint: tokens live on when the setting changes. The keys of refresh tokens and proofs are others.
         JWTPolicy(
-            type: .oneOf([AccessGrant.type]), issuers: [issuer], audiences: audiences, leeway: .zero,
-            aheadMax: Limits.issuedAheadMax, lifetimeMax: Limits.accessLifetimeMax)
+            type: .oneOf(AccessTokenType.allCases.map(\.rawValue)), issuers: [issuer], audiences: audiences + [issuer],
+            leeway: .zero, aheadMax: Limits.issuedAheadMax, lifetimeMax: Limits.accessLifetimeMax)
     }
 
     /// An impersonation's access token ends sooner than anybody else's: nothing renews it.

@@ -23,5 +23,7 @@ package struct ScopeSet: Equatable, Sendable, CustomStringConvertible {
 
     package func subtracting(_ other: ScopeSet) -> ScopeSet { ScopeSet(names.filter { !other.names.contains($0) }) }
 
+    package func intersection(_ other: ScopeSet) -> ScopeSet { ScopeSet(names.filter(other.names.contains)) }
+
     package var description: String { names.joined(separator: " ") }
 }

@@ -18,14 +18,23 @@ package struct VerifiedGate: Equatable, Sendable {
         self.scopes = scopes
         self.audiences = audiences
     }
+}
 
+extension AuthPolicy {
     /// Scopes and audiences of an access token, `nil` where the gate lets none out.
-    package func admit(
-        scopes wanted: ScopeSet, audiences: [String], isVerified: Bool
-    ) -> (scopes: ScopeSet, audiences: [String])? {
-        if isVerified || mode == .claim { return (wanted, audiences) }
-        guard mode == .scopes else { return nil }
-        let admitted = (wanted.subtracting(scopes), audiences.filter { !self.audiences.contains($0) })
-        return admitted.0.isEmpty || admitted.1.isEmpty ? nil : admitted
+    ///
+    /// - Parameter wanted: what the session holds, or the part of it that was asked for.
+    package func admit(_ wanted: ScopeSet, isVerified: Bool) -> (scopes: ScopeSet, audiences: [String])? {
+        let isWithheld = !isVerified && gate.mode != .claim
+        if isWithheld, gate.mode == .deny { return nil }
+        // A list of what is open and not of what is gated: a session may hold a scope that the settings name no more.
+        let open = scopes.subtracting(gate.scopes)
+        let admitted = isWithheld ? wanted.intersection(open) : wanted
+        guard !admitted.isEmpty else { return nil }
+        // A gated audience goes with a gated scope, for a verified user too. Where no scope is gated it goes by the
+        // verification alone.
+        let isOpenAlone = isWithheld || !gate.scopes.isEmpty && open.contains(admitted)
+        let audiences = isOpenAlone ? audiences.filter { !gate.audiences.contains($0) } : audiences
+        return (admitted, audiences.isEmpty ? [issuer] : audiences)
     }
 }

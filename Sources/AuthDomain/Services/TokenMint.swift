@@ -26,7 +26,7 @@ struct TokenMint: Sendable {
         _ grant: AccessGrant, refresh: RefreshPart?, since signIn: Timestamp?, keyring: Keyring, at now: Timestamp
     ) async throws(AuthFailure) -> TokenAnswer {
         let access = JWS.signingInput(
-            header: JWTHeader(type: AccessGrant.type, kid: keyring.signing.kid).json,
+            header: JWTHeader(type: policy.accessTokenType.rawValue, kid: keyring.signing.kid).json,
             claims: grant.claims(issuer: policy.issuer, tokenID: tokenID(), at: now))
         var requests = [SignatureRequest(key: keyring.signing.privateKey, message: access)]
         var keyProofIndex: Int?

@@ -197,10 +197,7 @@ extension TokenService {
         keyring: Keyring, at now: Timestamp
     ) async throws(AuthFailure) -> AccessGrant {
         let scopes = try narrowed(request.options.scopes, within: policy.scopes)
-        guard
-            let admitted = policy.gate.admit(
-                scopes: scopes, audiences: policy.audiences, isVerified: proved.user.isVerified)
-        else {
+        guard let admitted = policy.admit(scopes, isVerified: proved.user.isVerified) else {
             throw await mint.refuse(.identityUnverified, presented: request.token, keyring: keyring, at: now)
         }
         let actor = proved.session.impersonatedBy

@@ -120,9 +120,7 @@ extension TokenService {
         if session.deviceStatus == .suspended { throw await refuse(.deviceSuspended, session, request, keyring, now) }
         let isVerified = try await isVerified(view, session, request, keyring, now)
         let scopes = try narrowed(request.options.scopes, within: session.scopes)
-        guard
-            let admitted = policy.gate.admit(
-                scopes: scopes, audiences: policy.audiences, isVerified: isVerified)
+        guard let admitted = policy.admit(scopes, isVerified: isVerified)
         else { throw await refuse(.identityUnverified, session, request, keyring, now) }
         return AccessGrant(
             subject: session.userID, sessionID: session.id.description, deviceID: session.deviceID,

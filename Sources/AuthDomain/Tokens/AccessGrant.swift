@@ -1,10 +1,14 @@
 import JSON
 package import Primitives
 
+/// `typ` of access tokens: what RFC 9068 §2.1 demands, and what verifiers take that know no other.
+package enum AccessTokenType: String, Sendable, CaseIterable {
+    case atJWT = "at+jwt"
+    case jwt = "JWT"
+}
+
 /// What an access token is to say; becomes claims in one place (contract 2.1, RFC 9068 §2.2).
 package struct AccessGrant: Sendable {
-    package static let type = "at+jwt"
-
     package let subject: String
     package let sessionID: String
     package let deviceID: UUID?

@@ -32,7 +32,7 @@ struct TokenCommand {
             let keys = try keys(settings)
             var expectation = TokenExpectation(keys: keys, now: now)
             expectation.issuer = issuer ?? settings.issuer?.text
-            expectation.audiences = audience.map { [$0] } ?? settings.expectedAudiences
+            expectation.audiences = audience.map { [$0] } ?? settings.acceptedAudiences
             if let fault = expectation.fault(of: token) { throw TokenText.Fault(fault) }
             environment.say("verified: by key \(shown(token.jws.kid ?? "")) of \(keys.source); it is good.")
             if TokenExpectation.Kind(token.jws.type) == .access {
@@ -105,5 +105,10 @@ struct TokenCommand {
 
 extension Settings {
     /// What an access token may be for; empty without an issuer, which is one of them.
-    var expectedAudiences: [String] { audiences ?? issuer.map { [$0.text, "powersync"] } ?? [] }
+    var expectedAudiences: [String] { issuer.map(audiences) ?? audiences ?? [] }
+
+    /// The same, and the issuer, which a token carries whose audiences are all withheld.
+    fileprivate var acceptedAudiences: [String] {
+        expectedAudiences + (expectedAudiences.isEmpty ? [] : issuer.map { [$0.text] } ?? [])
+    }
 }

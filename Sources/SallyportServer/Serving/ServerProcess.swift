@@ -92,6 +92,11 @@ struct ServerProcess {
             address: listen, connectionsMax: capacity.connectionsMax, certificates: reloads.certificates,
             clock: SystemClock())
         Self.announce(capacity, bytesMax: configuration.connectionBytesMax + Limits.otherBytesMax, logger)
+        if settings.keySchedule.isShortForVerifiers {
+            logger.warning(
+                "SALLYPORT_PUBLISH_LEAD is under 65m: PowerSync may refuse the first tokens of a new key",
+                [LogField("lead", SettingValue.written(settings.publishLead))])
+        }
         let server = HTTPServer(
             loops: loops.all, application: application, configuration: configuration, logger: logger)
         return Parts(

@@ -63,10 +63,17 @@ enum SettingTable {
         Setting(
             "SALLYPORT_VERIFIED_GATE", "scopes", "claim, scopes or deny: what an unverified user gets", \.gateMode,
             SettingValue.word),
-        Setting("SALLYPORT_GATED_SCOPES", "sync", "scopes withheld until verified", \.gatedScopes, SettingValue.scopes),
         Setting(
-            "SALLYPORT_GATED_AUDIENCES", "powersync", "audiences withheld with them, a list", \.gatedAudiences,
-            SettingValue.list),
+            "SALLYPORT_GATED_SCOPES", "sync, if it is a scope", "scopes withheld until verified, separated by blanks",
+            \.gatedScopes, SettingValue.gatedScopes),
+        Setting(
+            "SALLYPORT_GATED_AUDIENCES", "all but the issuer",
+            "audiences withheld with them, a list; a token without a gated scope carries none", \.gatedAudiences,
+            SettingValue.audiences),
+        Setting(
+            "SALLYPORT_ACCESS_TYP", "at+jwt",
+            "at+jwt or JWT: `typ` of access tokens; JWT for verifiers that refuse at+jwt", \.accessTokenType,
+            SettingValue.word),
         Setting(
             "SALLYPORT_ACCESS_TTL", "30m", "lifetime of access tokens, 60s to 60m", \.accessLifetime,
             SettingValue.duration(.seconds(60)...(.minutes(60)))),
@@ -98,7 +105,8 @@ enum SettingTable {
 
     private static let keys: [Setting] = [
         Setting(
-            "SALLYPORT_PUBLISH_LEAD", "30m", "a key is published for so long before it signs, 10m to 12h",
+            "SALLYPORT_PUBLISH_LEAD", "2h",
+            "a key is published for so long before it signs, 10m to 12h; under 65m PowerSync may refuse its first tokens",
             \.publishLead, SettingValue.duration(.minutes(10)...(.hours(12)))),
         Setting(
             "SALLYPORT_KEY_ROTATION", "90d", "how long a key signs, 1d to 730d", \.keyRotation,
@@ -154,7 +162,7 @@ enum SettingTable {
 
     /// Defaults in words, which stand for something that is known later.
     static let describedDefaults: Set<String> = [
-        "SALLYPORT_WORKERS", "SALLYPORT_AUDIENCES", "SALLYPORT_REPLAY_WINDOW", "SALLYPORT_IDENTITY_DATABASE_URL",
-        "SALLYPORT_IDENTITY_COLUMNS",
+        "SALLYPORT_WORKERS", "SALLYPORT_AUDIENCES", "SALLYPORT_GATED_SCOPES", "SALLYPORT_GATED_AUDIENCES",
+        "SALLYPORT_REPLAY_WINDOW", "SALLYPORT_IDENTITY_DATABASE_URL", "SALLYPORT_IDENTITY_COLUMNS",
     ]
 }

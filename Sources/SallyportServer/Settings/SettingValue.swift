@@ -82,14 +82,26 @@ enum SettingValue {
         return items
     }
 
-    static func audiences(_ text: String) throws(SettingFault) -> [String]? { try list(text) }
+    static func audiences(_ text: String) throws(SettingFault) -> [String]? {
+        let audiences = try list(text)
+        // A list separated by blanks would be one audience, which no verifier has.
+        guard audiences.allSatisfy({ !$0.contains(where: \.isWhitespace) }) else {
+            throw SettingFault("audiences without blanks, separated by commas")
+        }
+        return audiences
+    }
 
     static func issuer(_ text: String) throws(SettingFault) -> Issuer? { try Issuer(text) }
 
     static func scopes(_ text: String) throws(SettingFault) -> ScopeSet {
-        guard let scopes = ScopeSet(parsing: text) else { throw SettingFault("scope names separated by blanks") }
+        // RFC 6749 §3.3 allows a comma in a name; here it is a list that was separated in the wrong way.
+        guard let scopes = ScopeSet(parsing: text), !text.contains(",") else {
+            throw SettingFault("scope names separated by blanks, without commas")
+        }
         return scopes
     }
+
+    static func gatedScopes(_ text: String) throws(SettingFault) -> ScopeSet? { try scopes(text) }
 
     static func databaseURL(_ text: String) throws(SettingFault) -> Secret<String>? {
         guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") else {

@@ -27,8 +27,10 @@ package struct Settings: Sendable {
     var audiences: [String]?
     var scopes = ScopeSet([])
     var gateMode = VerifiedGate.Mode.scopes
-    var gatedScopes = ScopeSet([])
-    var gatedAudiences: [String] = []
+    /// `nil`: the default, as far as it is configured.
+    var gatedScopes: ScopeSet?
+    var gatedAudiences: [String]?
+    var accessTokenType = AccessTokenType.atJWT
     var accessLifetime = Duration.zero
     var refreshLifetime = Duration.zero
     var sessionMaxAge = Duration.zero
@@ -70,12 +72,12 @@ extension Settings {
     /// What the domain reads.
     func policy(issuer: Issuer) -> AuthPolicy {
         var policy = AuthPolicy(
-            issuer: issuer.text, audiences: audiences ?? [issuer.text, "powersync"], scopes: scopes,
-            gate: VerifiedGate(mode: gateMode, scopes: gatedScopes, audiences: gatedAudiences),
+            issuer: issuer.text, audiences: audiences(issuer), scopes: scopes, gate: gate(issuer),
             accessLifetime: accessLifetime, refreshLifetime: refreshLifetime, sessionMaxAge: sessionMaxAge,
             windows: RotationWindows(replay: replayWindow ?? refreshLifetime, concurrency: concurrencyWindow),
             offlineWrite: offlineWrite, verdictPolicy: verdictPolicy)
         policy.devicesMax = devicesMax
+        policy.accessTokenType = accessTokenType
         policy.vanishedPercentMax = vanishedPercentMax
         return policy
     }

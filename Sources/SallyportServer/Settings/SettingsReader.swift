@@ -72,6 +72,7 @@ package struct SettingsReader {
             }
         }
         do throws(SettingProblem) { _ = try settings.identityMapping() } catch { problems.append(error) }
+        problems += settings.gateProblems
         if let problem = certificateProblem { problems.append(problem) }
         guard problems.isEmpty else { throw SettingProblems(all: problems.sorted { $0.name < $1.name }) }
         return settings

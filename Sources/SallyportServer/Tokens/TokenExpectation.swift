@@ -18,7 +18,7 @@ struct TokenExpectation {
 
         init(_ type: String?) {
             switch type?.lowercased() {
-            case "at+jwt", "application/at+jwt": self = .access
+            case "at+jwt", "application/at+jwt", "jwt", "application/jwt": self = .access
             case "rt+jwt", "application/rt+jwt": self = .refresh
             case "verdict+jwt", "application/verdict+jwt": self = .verdict
             default: self = .other
@@ -78,7 +78,7 @@ struct TokenExpectation {
                 + "signed by another key under the same name."
         case .typeMismatch:
             let type = token.jws.type.map { "its typ is \(shown($0))" } ?? "it has no typ"
-            return "It is no access token: \(type), and an access token of this server has at+jwt."
+            return "It is no access token: \(type), and an access token of this server has at+jwt or JWT."
         case .issuerMismatch: return issuerMismatch(token)
         case .audienceMismatch: return audienceMismatch(token, kind)
         case .expired: return expired(token)
