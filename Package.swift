@@ -78,6 +78,7 @@ let package = Package(
                 .embedInCode("migrations/0014_index_live_sessions.sql"),
                 .embedInCode("migrations/0015_bound_devices.sql"),
                 .embedInCode("migrations/0016_drop_ended_indexes.sql"),
+                .embedInCode("migrations/0017_sample_linked_users.sql"),
                 .embedInCode("migrations/standalone/0001_create_identity_tables.sql"),
             ],
             swiftSettings: product

@@ -97,10 +97,18 @@ package enum Limits {
     /// The time between the read that finds an end in the identity store and the one that confirms it.
     package static let absenceConfirmation = Duration.seconds(5)
 
-    /// Linked sessions or users that vanish at once: more than this share, in percent, where no other is set, and at least
-    /// so many, are a broken store and no verdict.
+    /// Linked users who vanish at once: more than this share, in percent, where no other is set, and at least so many, are
+    /// a broken store and no verdict.
     package static let vanishedPercentMax = 20
     static let vanishedMin = 10
+
+    /// Users of one random sample, and how long its result counts: a statement of some milliseconds each second. Contract
+    /// section 3.
+    static let sampledUsers = 500
+    static let sampleAge = Duration.seconds(1)
+
+    /// Ids of rows that cannot be read, in one line of the log.
+    package static let reportedRows = 10
 
     /// Linked sessions of one read of the identity store: a statement of some milliseconds.
     package static let sightingBatch = 500

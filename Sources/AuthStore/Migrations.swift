@@ -26,6 +26,7 @@ package enum Migrations {
         Migration(name: "0014_index_live_sessions.sql", sql: PackageResources._014_index_live_sessions_sql),
         Migration(name: "0015_bound_devices.sql", sql: PackageResources._015_bound_devices_sql),
         Migration(name: "0016_drop_ended_indexes.sql", sql: PackageResources._016_drop_ended_indexes_sql),
+        Migration(name: "0017_sample_linked_users.sql", sql: PackageResources._017_sample_linked_users_sql),
     ]
 
     /// Of a deployment with identity tables of its own.

@@ -12,11 +12,13 @@ package final class PostgresStore: Sendable {
     let sealing: KeyEncryptionKeys
     let random: any RandomSource
     let logger: Logger
+    let unreadableRows: Metrics.Counter?
 
     package init(
         databases: LoopDatabases, mapping: IdentityMapping, catalog: IdentityCatalog, keys: any KeyringSource,
-        sealing: KeyEncryptionKeys, random: any RandomSource, logger: Logger
+        sealing: KeyEncryptionKeys, random: any RandomSource, logger: Logger, metrics: Metrics? = nil
     ) {
+        unreadableRows = metrics?.counter(Self.unreadableRows)
         self.databases = databases
         identity = IdentityStatements(mapping, catalog)
         self.keys = keys
@@ -24,6 +26,10 @@ package final class PostgresStore: Sendable {
         self.random = random
         self.logger = logger
     }
+
+    private static let unreadableRows = Metrics.Name(
+        "sallyport_identity_unreadable_rows_total",
+        help: "Rows of linked sessions that could not be read, counted at each look.")
 
     /// Contract section 3: such a session proves nothing fresh, and somebody has to look at the clocks.
     func notice(_ seen: SeenSession) {

@@ -173,7 +173,7 @@ struct TokenAnswerTests {
             ("?scope=sync%20api&x=y", "sync api", [World.issuer, "powersync"]),
         ] as [(String, String, [String])] {
             let body = try await world.get("/auth/token" + query, bearer: session).ok()
-            let claims = try DecodedToken(body.text("access_token")).claims
+            let claims = try TokenPair.claims(body.text("access_token"))
             #expect(body["scope"] == .string(scope) && claims["scope"] == .string(scope), "\(query)")
             #expect(claims["aud"] == .array(audiences.map(JSONValue.string)), "\(query)")
         }

@@ -125,6 +125,101 @@ struct IdentityWatchTests {
         }
     }
 
+    @Test("one user who signs out of many sessions is one user: their ends are believed", arguments: [false, true])
+    func oneUser(sortsFirst: Bool) async throws {
+        let answers = try await fleet(46)
+        let name = sortsFirst ? "a-user" : "zoe"
+        var many: [TokenAnswer] = []
+        for index in 0..<25 {
+            stack.putSession("\(name)-\(index)", of: name)
+            many.append(try await stack.exchange("\(name)-\(index)", installation: "installation-\(name)-\(index)"))
+        }
+        for index in 0..<25 { stack.store.removeSession(column: "token-of-\(name)-\(index)") }
+        #expect(
+            await reason { () async throws(AuthFailure) in try await stack.exchange("\(name)-0") } == .sessionRevoked)
+        #expect(try await lookTwice() == .allWell)
+        for answer in many {
+            #expect(await reason { () async throws(AuthFailure) in try await refresh(answer) } == .sessionRevoked)
+        }
+        for answer in answers { _ = try await refresh(answer) }
+    }
+
+    @Test("users who end one of their sessions each have not vanished, at the second read neither")
+    func oneOfTwo() async throws {
+        let answers = try await fleet(30)
+        var second: [TokenAnswer] = []
+        for index in 0..<20 {
+            stack.putSession("second-\(index)", of: "user-\(index)")
+            second.append(try await stack.exchange("second-\(index)", installation: "installation-second-\(index)"))
+        }
+        for index in 0..<20 { stack.store.removeSession(column: "token-of-second-\(index)") }
+        #expect(try await lookTwice() == .allWell)
+        for answer in second {
+            #expect(await reason { () async throws(AuthFailure) in try await refresh(answer) } == .sessionRevoked)
+        }
+        for answer in answers { _ = try await refresh(answer) }
+    }
+
+    @Test("rows that a view or a policy hides are no ends: neither a refresh nor an exchange is refused by them")
+    func hiddenRows() async throws {
+        let answer = try await stack.exchange()
+        stack.store.setHidingRows(true)
+        stack.store.removeSession(column: "token-of-ada")
+        stack.store.removeUser("ada")
+        _ = try await refresh(answer)
+        for name in ["ada", "never-seen"] {
+            let exchange = await failure { () async throws(AuthFailure) in try await stack.exchange(name) }
+            #expect(exchange == .unavailable(.dependency), "\(name)")
+        }
+        try await lookTwice()
+        _ = try await refresh(answer)
+    }
+
+    @Test("a session id that comes back for another user is their sign-in, and ends what rested on it before")
+    func otherUser() async throws {
+        let before = try await stack.exchange()
+        stack.store.removeSession(column: "token-of-ada")
+        stack.putSession("again", of: "bob", id: "s-ada")
+        let exchanged = try await stack.exchange("again", installation: "installation-of-bob-1")
+        _ = try await refresh(exchanged)
+        _ = try await stack.accessToken("again")
+        #expect(await reason { () async throws(AuthFailure) in try await refresh(before) } == .sessionRevoked)
+    }
+
+    @Test("one sample a second serves all who ask: a flood of tokens without a row reads no more than one")
+    func sharedSample() async throws {
+        _ = try await fleet(12)
+        let reads = Locked(0)
+        let look = SharedLook<Int>()
+        let now = stack.clock.now()
+        let values = await withTaskGroup(of: Int?.self, returning: [Int?].self) { group in
+            for _ in 0..<64 {
+                group.addTask {
+                    try? await look.value(at: now) { () async throws(Unavailability) in
+                        await Task.yield()
+                        return reads.withLock {
+                            $0 += 1; return $0
+                        }
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(values == Array(repeating: 1, count: 64))
+        for (seconds, expected) in [(0, 1), (1, 2), (-5, 3)] {
+            let value = try await look.value(at: now + .seconds(Int64(seconds))) { () async throws(Unavailability) in
+                reads.withLock {
+                    $0 += 1; return $0
+                }
+            }
+            #expect(value == expected, "after \(seconds) s")
+        }
+        await #expect(throws: Unavailability.busy) {
+            try await look.value(at: now + .seconds(60)) { () async throws(Unavailability) in throw .busy }
+        }
+        #expect(try await look.value(at: now + .seconds(60)) { () async throws(Unavailability) in 9 } == 9)
+    }
+
     @Test("confirmed, the vanished have ended; dismissed and still gone, it is noticed again")
     func decided() async throws {
         let answers = try await fleet(12)

@@ -56,10 +56,10 @@ struct TokenStack {
 
     func putSession(
         _ name: String, of userID: String, createdAt: Timestamp? = nil, expiresIn lifetime: Duration = .days(7),
-        impersonatedBy: String? = nil
+        impersonatedBy: String? = nil, id: String? = nil
     ) {
         let session = IdentitySession(
-            id: "s-\(name)", userID: userID, createdAt: createdAt ?? clock.now(), expiresAt: clock.now() + lifetime,
+            id: id ?? "s-\(name)", userID: userID, createdAt: createdAt ?? clock.now(), expiresAt: clock.now() + lifetime,
             impersonatedBy: impersonatedBy)
         store.putSession(session, column: "token-of-\(name)")
     }

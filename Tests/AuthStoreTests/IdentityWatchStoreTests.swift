@@ -168,8 +168,8 @@ struct IdentityWatchStoreTests {
                 for session in sessions { #expect(try bench.end(of: session.id) == nil) }
                 guard found.cause == .rows else { return }
                 #expect(
-                    try await !IdentityWatch.isAbsenceCredible(
-                        bench.store, of: nil, vanishedPercentMax: 20, at: bench.clock.now()))
+                    try await !AbsenceCheck(bench.store, vanishedPercentMax: 20).isCredible(
+                        at: bench.clock.now()))
                 #expect(try await bench.store.dismissDisappearance(at: bench.clock.now()))
                 guard case .disappearance = try await bench.lookTwice() else {
                     Issue.record("it was not noticed again")

@@ -81,6 +81,10 @@ extension MemoryStore.State {
 
     /// - Parameter deviceID: what `GET /auth/token` is bound to from now on; `nil` leaves it.
     mutating func remember(_ seen: SeenSession, deviceID: UUID?) {
+        for (hash, link) in links where link.sessionID == seen.session.id && link.userID != seen.session.userID {
+            links[hash] = nil
+            end(sessionsWhere: { $0.identitySessionID == link.sessionID }, reason: .sessionRevoked, at: seen.seenAt)
+        }
         var link =
             links[seen.tokenHash]
             ?? MemoryStore.Link(

@@ -54,7 +54,9 @@ extension MemoryStore: SessionStore {
     ) async throws(Unavailability) -> ExchangeView {
         try await call(.exchangeView) { state in
             let session = state.identitySessions[token.exposed]
-            let link = state.link(tokenHash)
+            let known = state.link(tokenHash)
+            let isOthers = session.map { $0.id != known?.sessionID || $0.userID != known?.userID } ?? false
+            let link = isOthers ? nil : known
             return ExchangeView(
                 session: session, user: (session?.userID ?? link?.userID).flatMap { state.users[$0] }, link: link)
         }

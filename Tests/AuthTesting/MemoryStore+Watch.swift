@@ -22,7 +22,10 @@ extension MemoryStore: IdentityWatchStore {
                 let isNeeded = state.sessions.values.contains {
                     $0.identitySessionID == link.sessionID && $0.isLive(at: now)
                 }
-                guard link.end == nil, (link.userID, link.sessionID) > floor, !inDoubt || link.doubt != nil,
+                let isUserDoubted = state.links.values.contains {
+                    $0.userID == link.userID && $0.end == nil && $0.doubt != nil
+                }
+                guard link.end == nil, (link.userID, link.sessionID) > floor, !inDoubt || isUserDoubted,
                     link.expiresAt > now || link.doubt != nil || isNeeded
                 else { return nil }
                 return LinkedSession(
@@ -31,11 +34,26 @@ extension MemoryStore: IdentityWatchStore {
         }
     }
 
+    package func linkedSample(users: Int, at now: Timestamp) async throws(Unavailability) -> [LinkedSession] {
+        let all = try await linkedSessions(after: nil, inDoubt: false, limit: .max, at: now)
+        let chosen = Set(Set(all.map(\.userID)).shuffled().prefix(users))
+        return all.filter { chosen.contains($0.userID) }
+    }
+
+    package func noteCompletion(at now: Timestamp) async throws(Unavailability) {
+        try await call(.watch) { _ in }
+    }
+
+    package func isHidingRows() async throws(Unavailability) -> Bool {
+        try await call(.watch) { state in state.isHidingRows }
+    }
+
     package func sightings(of sessions: [LinkedSession]) async throws(Unavailability) -> [SessionSighting] {
         try await call(.sightings) { state in
             sessions.map { linked in
                 SessionSighting(
-                    expiresAt: state.identitySessions.values.first { $0.id == linked.id }?.expiresAt,
+                    expiresAt: state.identitySessions.values.first { $0.id == linked.id && $0.userID == linked.userID }?
+                        .expiresAt,
                     isUserThere: state.users[linked.userID] != nil)
             }
         }
@@ -111,6 +129,9 @@ extension MemoryStore: IdentityWatchStore {
 
     /// Whether the identity store counts as a replica.
     package func setMayBeBehind(_ isReplica: Bool) { state.withLock { $0.mayBeBehind = isReplica } }
+
+    /// Whether the identity store shows no rows although there are some.
+    package func setHidingRows(_ isHiding: Bool) { state.withLock { $0.isHidingRows = isHiding } }
 
     /// Whether the identity store's tables are found.
     package func setTableMissing(_ isMissing: Bool) { state.withLock { $0.isTableMissing = isMissing } }

@@ -26,6 +26,7 @@ package final class MemoryStore: Sendable {
         var disappearance: IdentityDisappearance?
         var isTableMissing = false
         var mayBeBehind = false
+        var isHidingRows = false
     }
 
     /// A sign-out of all of a user's sessions (`user_marks`).

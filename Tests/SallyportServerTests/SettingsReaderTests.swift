@@ -113,7 +113,10 @@ struct SettingsReaderTests {
             "SALLYPORT_IDENTITY_PRESET": (["kysely", "drizzle", "prisma"], ["mongo", "Kysely"]),
             "SALLYPORT_IDENTITY_SCHEMA": identifiers, "SALLYPORT_IDENTITY_SESSION_TABLE": identifiers,
             "SALLYPORT_IDENTITY_USER_TABLE": identifiers,
-            "SALLYPORT_IDENTITY_NAIVE_TIMEZONE": (["UTC", "Europe/Berlin"], [name + "n"]),
+            "SALLYPORT_IDENTITY_NAIVE_TIMEZONE": (
+                ["UTC", "Europe/Berlin", "America/Port-au-Prince", "EST5EDT", "+09", "-0330", "UTC+2", "GMT-03:30"],
+                [name + "n", "JST-9", "+25", "+9:5", "UTC+", "UTC+02:60", "<+09>-09", "Europe/Berlin,M3", "+9:00:00"]
+            ),
             "SALLYPORT_IDENTITY_POLL": durations(["1s", "30s"], ["10m"], ["0s", "601s"]),
             "SALLYPORT_IDENTITY_FOLLOW": (["revocation", "session"], ["expiry", "Session"]),
             "SALLYPORT_IDENTITY_VANISHED_PERCENT": (["1", "20", "100"], ["0", "101", "20%", "-1", "1.5", "many"]),

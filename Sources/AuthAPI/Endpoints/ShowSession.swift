@@ -20,7 +20,7 @@ struct ShowSession: Sendable {
         let user = try await domain { () async throws(AuthFailure) in try await services.devices.user(caller) }
         guard let user else {
             try await domain { () async throws(AuthFailure) in
-                try await services.tokens.requireCredibleAbsence(of: caller.userID, at: now)
+                try await services.tokens.requireCredibleAbsence(at: now)
             }
             let action = services.policy.verdictPolicy.action(for: .accessRevoked, isDeviceHeld: false)
             throw APIFailure(verdict: Refusal(.accessRevoked, action: action))

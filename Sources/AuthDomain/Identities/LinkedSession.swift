@@ -35,14 +35,19 @@ package struct LinkedSession: Equatable, Sendable {
 
 /// What one read of the identity store has found of a linked session. A read that failed is none of these.
 package struct SessionSighting: Equatable, Sendable {
-    /// `nil`: there is certainly no row.
+    /// `nil`: there is certainly no row of this id and this user.
     package let expiresAt: Timestamp?
     package let isUserThere: Bool
+    /// `false` where the row holds a value that says nothing, or the id has a form that the store's ids cannot have.
+    package let isReadable: Bool
 
-    package init(expiresAt: Timestamp?, isUserThere: Bool) {
+    package init(expiresAt: Timestamp?, isUserThere: Bool, isReadable: Bool = true) {
         self.expiresAt = expiresAt
         self.isUserThere = isUserThere
+        self.isReadable = isReadable
     }
+
+    package static let unreadable = SessionSighting(expiresAt: nil, isUserThere: true, isReadable: false)
 }
 
 /// Which ends of a session end its device sessions (`SALLYPORT_IDENTITY_FOLLOW`).

@@ -7,7 +7,7 @@ package enum SightingVerdict: Equatable, Sendable {
     case passive
     /// `session_revoked`, `account_deleted`, or `session_expired` where device sessions follow an expiry.
     case ended(RefusalReason)
-    /// Of a replica that may be behind: it could not be found out.
+    /// It could not be found out: the row cannot be read, or a replica that may be behind shows it.
     case unknown
 
     /// What of this may be believed if the store is a replica: that a session is there and lives at least as long as
@@ -20,6 +20,7 @@ package enum SightingVerdict: Equatable, Sendable {
     package static func judge(
         _ linked: LinkedSession, _ sighting: SessionSighting, follow: IdentityFollow, at now: Timestamp
     ) -> SightingVerdict {
+        guard sighting.isReadable else { return .unknown }
         guard sighting.isUserThere else { return .ended(.accountDeleted) }
         let ranOut: SightingVerdict = follow == .session ? .ended(.sessionExpired) : .passive
         guard let expiresAt = sighting.expiresAt else {

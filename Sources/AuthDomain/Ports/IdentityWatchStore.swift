@@ -11,10 +11,13 @@ package protocol IdentityWatchStore: Sendable {
     /// Linked sessions without an end that rest on something: a live device session, or their own life. In the order
     /// of user and id, behind `previous`.
     ///
-    /// - Parameter inDoubt: only those that a first read has doubted.
+    /// - Parameter inDoubt: only those of users of whom a first read has doubted something.
     func linkedSessions(
         after previous: LinkedSession?, inDoubt: Bool, limit: Int, at now: Timestamp
     ) async throws(Unavailability) -> [LinkedSession]
+
+    /// Linked sessions of random users, as `linkedSessions` has them and in its order; some of each user, at most.
+    func linkedSample(users: Int, at now: Timestamp) async throws(Unavailability) -> [LinkedSession]
 
     /// What the identity store has of these sessions, in their order.
     func sightings(of sessions: [LinkedSession]) async throws(Unavailability) -> [SessionSighting]
@@ -26,7 +29,14 @@ package protocol IdentityWatchStore: Sendable {
     /// and the sessions themselves but for `session_expired`.
     func endDoubted(_ sessionIDs: [String], reason: RefusalReason, at now: Timestamp) async throws(Unavailability)
 
-    /// Whether each of the two tables holds any row.
+    /// Notes that a look has read everything.
+    func noteCompletion(at now: Timestamp) async throws(Unavailability)
+
+    /// Whether one of the two tables shows no row although the catalog says that there are some: a view or row-level
+    /// security hides them.
+    func isHidingRows() async throws(Unavailability) -> Bool
+
+    /// Whether each of the two tables shows any row.
     func emptyTables() async throws(Unavailability) -> (session: Bool, user: Bool)
 
     /// Whether one of the two tables is certainly not there.

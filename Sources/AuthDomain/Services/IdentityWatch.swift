@@ -37,6 +37,7 @@ package struct IdentityWatch: Sendable {
             let census = try await readAll(inDoubt: false) { steps throws(Unavailability) in
                 isInDoubt = isInDoubt || steps.contains { $0.1.isDoubt || $0.0.doubt != nil }
             }
+            try await store.noteCompletion(at: clock.now())
             if let known = try await store.disappearance() { return .disappearance(known) }
             if census.isMassDisappearance(above: vanishedPercentMax) { return try await declare(.rows, census) }
             return isInDoubt ? .inDoubt(census) : .allWell
@@ -48,7 +49,7 @@ package struct IdentityWatch: Sendable {
         }
     }
 
-    /// The second read, of what is in doubt only.
+    /// The second read, of the users of whom something is in doubt.
     ///
     /// - Parameter census: of the first.
     package func confirm(_ census: IdentityCensus) async throws(Unavailability) -> Outcome {
@@ -63,52 +64,12 @@ package struct IdentityWatch: Sendable {
         both.knownUsers = max(census.knownUsers, second.knownUsers)
         both.liveUsers = max(census.liveUsers, second.liveUsers)
         if both.isMassDisappearance(above: vanishedPercentMax) { return try await declare(.rows, both) }
-        let sample = try await IdentityWatch.sample(store, near: nil, follow: follow, at: clock.now())
-        if sample.isMassDisappearance(above: vanishedPercentMax) { return try await declare(.rows, sample) }
+        if try await store.isHidingRows() { return .inDoubt(census) }
         for (reason, ids) in ends { try await store.endDoubted(ids, reason: reason, at: clock.now()) }
         return .allWell
     }
 
-    /// Whether rows that are not there say anything at this moment; for whoever is about to refuse by an absence.
-    ///
-    /// - Parameter userID: whose row or session is missing, where that is known.
-    package static func isAbsenceCredible(
-        _ store: any IdentityWatchStore, of userID: String?, vanishedPercentMax: Int, at now: Timestamp
-    ) async throws(Unavailability) -> Bool {
-        if store.mayBeBehind { return false }
-        if try await store.disappearance() != nil { return false }
-        return try await !sample(store, near: userID, follow: .revocation, at: now)
-            .isMassDisappearance(above: vanishedPercentMax)
-    }
-
-    /// Counted and not noted: what it costs is bounded, whatever the size of the deployment. Half a batch is from the
-    /// start, half from where something is missing, for a part of a table may be lost and the rest well; near the end of
-    /// all, where there is little behind it, a third half follows the first.
-    private static func sample(
-        _ store: any IdentityWatchStore, near userID: String?, follow: IdentityFollow, at now: Timestamp
-    ) async throws(Unavailability) -> IdentityCensus {
-        let half = Limits.sightingBatch / 2
-        var sessions = try await store.linkedSessions(after: nil, inDoubt: false, limit: half, at: now)
-        if let last = sessions.last, sessions.count == half {
-            var near: [LinkedSession] = []
-            if let userID, userID > last.userID {
-                let place = LinkedSession(id: "", userID: userID, expiresAt: now, doubt: nil)
-                near = try await store.linkedSessions(after: place, inDoubt: false, limit: half, at: now)
-            }
-            if near.count < half {
-                let next = try await store.linkedSessions(after: last, inDoubt: false, limit: half, at: now)
-                sessions += next.prefix { session in near.first.map { session.userID < $0.userID } ?? true }
-            }
-            sessions += near
-        }
-        var taker = CensusTaker()
-        for (linked, sighting) in zip(sessions, try await store.sightings(of: sessions)) {
-            taker.count(linked, judge(linked, sighting, store, follow, at: now), at: now)
-        }
-        return try await completed(taker.census, store)
-    }
-
-    private static func judge(
+    static func judge(
         _ linked: LinkedSession, _ sighting: SessionSighting, _ store: any IdentityWatchStore, _ follow: IdentityFollow,
         at now: Timestamp
     ) -> SightingVerdict {
@@ -139,7 +100,8 @@ package struct IdentityWatch: Sendable {
         return try await Self.completed(taker.census, store)
     }
 
-    private static func completed(
+    /// The tables are asked only where something is missing.
+    static func completed(
         _ census: IdentityCensus, _ store: any IdentityWatchStore
     ) async throws(Unavailability) -> IdentityCensus {
         guard census.vanishedSessions + census.vanishedUsers > 0 else { return census }

@@ -78,8 +78,7 @@ extension TokenService {
         switch SessionVerdict.judge(session: view.session, user: view.user, link: view.link, at: now) {
         case .refused(let reason, let deviceID, let isDeviceHeld):
             if view.link?.end == nil, reason == .sessionExpired || reason == .sessionRevoked { try requireClock() }
-            try await requireCredible(
-                view.evidence(for: reason), of: view.session?.userID ?? view.link?.userID, at: now)
+            try await requireCredible(view.evidence(for: reason), at: now)
             throw await mint.refuse(
                 reason, isDeviceHeld: isDeviceHeld, deviceID: deviceID, since: view.link?.firstSeenAt,
                 presented: request.token, keyring: keyring, at: now)

@@ -136,14 +136,14 @@ extension TokenService {
         _ now: Timestamp
     ) async throws(AuthFailure) -> Bool {
         guard let user = view.user else {
-            if try await isAbsenceCredible(of: session.userID, at: now) {
+            if try await isAbsenceCredible(at: now) {
                 throw await refuse(.accountDeleted, session, request, keyring, now)
             }
             guard let wasVerified = session.wasVerified else { throw .unavailable(.dependency) }
             return wasVerified
         }
         if user.isBanned(at: now) {
-            try await requireCredible(.rows, of: user.id, at: now)
+            try await requireCredible(.rows, at: now)
             throw await refuse(.userBanned, session, request, keyring, now)
         }
         return user.isVerified

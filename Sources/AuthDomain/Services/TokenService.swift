@@ -9,7 +9,7 @@ package import Primitives
 package struct TokenService: Sendable {
     let policy: AuthPolicy
     let store: any SessionStore
-    let identities: any IdentityWatchStore
+    let absences: AbsenceCheck
     let keys: any KeyringSource
     let sealing: KeyEncryptionKeys
     let sessionTokens: SessionTokenReader
@@ -28,7 +28,7 @@ package struct TokenService: Sendable {
     ) {
         self.policy = policy
         self.store = store
-        self.identities = identities
+        absences = AbsenceCheck(identities, vanishedPercentMax: policy.vanishedPercentMax)
         self.keys = keys
         self.sealing = sealing
         self.sessionTokens = sessionTokens
@@ -71,26 +71,23 @@ package struct TokenService: Sendable {
     /// Comes before every refusal that rests on the identity store: what a replica says may be over, and while too many
     /// rows are not there, none that is missing says anything.
     func requireCredible(
-        _ evidence: ExchangeView.Evidence, of userID: String?, at now: Timestamp
+        _ evidence: ExchangeView.Evidence, at now: Timestamp
     ) async throws(AuthFailure) {
         let isCredible =
             switch evidence {
             case .ours: true
-            case .rows: !identities.mayBeBehind
-            case .absence: try await isAbsenceCredible(of: userID, at: now)
+            case .rows: !absences.mayBeBehind
+            case .absence: try await isAbsenceCredible(at: now)
             }
         guard isCredible else { throw .unavailable(.dependency) }
     }
 
     /// For whoever found no row of a user: throws where that means nothing.
-    package func requireCredibleAbsence(of userID: String, at now: Timestamp) async throws(AuthFailure) {
-        try await requireCredible(.absence, of: userID, at: now)
+    package func requireCredibleAbsence(at now: Timestamp) async throws(AuthFailure) {
+        try await requireCredible(.absence, at: now)
     }
 
-    func isAbsenceCredible(of userID: String?, at now: Timestamp) async throws(AuthFailure) -> Bool {
-        try await available { () async throws(Unavailability) in
-            try await IdentityWatch.isAbsenceCredible(
-                identities, of: userID, vanishedPercentMax: policy.vanishedPercentMax, at: now)
-        }
+    func isAbsenceCredible(at now: Timestamp) async throws(AuthFailure) -> Bool {
+        try await available { () async throws(Unavailability) in try await absences.isCredible(at: now) }
     }
 }

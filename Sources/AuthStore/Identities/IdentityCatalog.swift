@@ -95,6 +95,17 @@ package struct IdentityCatalog: Equatable, Sendable {
     /// A time without a zone.
     func isNaive(_ column: IdentityMapping.Column) -> Bool { types[column] == "timestamp without time zone" }
 
+    /// Whether an id of ours can stand in the column: a cast of one that cannot fails the statement for all others.
+    func canHold(_ id: String, in column: IdentityMapping.Column) -> Bool {
+        switch type(of: column) {
+        case "uuid": UUID(id) != nil
+        case "smallint": Int16(id) != nil
+        case "integer": Int32(id) != nil
+        case "bigint": Int64(id) != nil
+        default: true
+        }
+    }
+
     func type(of column: IdentityMapping.Column) -> String { types[column] ?? "text" }
 
     private static let columnsOfTables = Statement(

@@ -14,9 +14,13 @@ struct IdentityStatements: Sendable {
     let sessionsByID: Statement
     let usersByID: Statement
     let emptyTables: Statement
+    let visibility: Statement
     let missingTables: Statement
 
+    let catalog: IdentityCatalog
+
     init(_ mapping: IdentityMapping, _ catalog: IdentityCatalog) {
+        self.catalog = catalog
         let writer = Writer(mapping: mapping, catalog: catalog)
         let session = """
             SELECT \(writer.text("s", .sessionID)) AS session_id, \(writer.text("s", .sessionUserID)) AS session_user_id,
@@ -36,6 +40,7 @@ struct IdentityStatements: Sendable {
         userByID = Statement("identity_user", SQL(unsafeText: user), [.text])
         let sessions = """
             SELECT \(writer.text("s", .sessionID)) AS session_id,
+            \(writer.text("s", .sessionUserID)) AS session_user_id,
             \(writer.instant("s", .sessionExpiresAt)) AS session_expires_at
             FROM \(writer.table(mapping.sessionTable)) s
             WHERE \(writer.column("s", .sessionID)) = ANY(CAST($1 AS \(catalog.type(of: .sessionID))[]))
@@ -57,10 +62,16 @@ struct IdentityStatements: Sendable {
             NOT EXISTS (SELECT 1 FROM \(writer.table(mapping.userTable))) AS is_user_empty
             """
         emptyTables = Statement("identity_empty_tables", SQL(unsafeText: empty))
+        visibility = IdentityVisibility.statement(of: [mapping.sessionTable, mapping.userTable].map(writer.regclass))
         // The system's catalog shows a table whatever rights the role has left: without a right it is not missing.
         let tables = [mapping.sessionTable, mapping.userTable].map { "to_regclass(\(writer.regclass($0))) IS NULL" }
         missingTables = Statement(
             "identity_missing_tables", SQL(unsafeText: "SELECT \(tables.joined(separator: " OR ")) AS is_missing"))
+    }
+
+    /// The quoted name of a table of the mapping, as a literal.
+    static func regclass(_ table: String, in mapping: IdentityMapping) -> String {
+        Writer.literal(Writer.quoted(mapping.schema) + "." + Writer.quoted(table))
     }
 
     private struct Writer {
@@ -76,12 +87,12 @@ struct IdentityStatements: Sendable {
             """
         }
 
-        func regclass(_ name: String) -> String { literal(table(name)) }
+        func regclass(_ name: String) -> String { IdentityStatements.regclass(name, in: mapping) }
 
-        func table(_ name: String) -> String { quoted(mapping.schema) + "." + quoted(name) }
+        func table(_ name: String) -> String { Self.quoted(mapping.schema) + "." + Self.quoted(name) }
 
         func column(_ alias: String, _ column: IdentityMapping.Column) -> String {
-            alias + "." + quoted(mapping.name(of: column))
+            alias + "." + Self.quoted(mapping.name(of: column))
         }
 
         func text(_ alias: String, _ column: IdentityMapping.Column) -> String {
@@ -89,19 +100,24 @@ struct IdentityStatements: Sendable {
         }
 
         /// Microseconds since 1970 as bigint. A time without a zone is one of the configured zone, whatever the
-        /// database's `TimeZone` is.
+        /// database's `TimeZone` is. What lies outside the years 1 to 9999, `infinity` too, is read as their end: no
+        /// value of a row makes the statement fail, which other rows depend on.
         func instant(_ alias: String, _ column: IdentityMapping.Column) -> String {
             guard catalog.has(column) else { return "NULL::bigint" }
             let name = self.column(alias, column)
-            let zoned = catalog.isNaive(column) ? "(\(name) AT TIME ZONE \(literal(mapping.naiveTimeZone)))" : name
-            return "(EXTRACT(EPOCH FROM \(zoned)) * 1000000)::bigint"
+            let type = catalog.isNaive(column) ? "timestamp" : "timestamptz"
+            let bounded = "LEAST(GREATEST(\(name), \(type) '0001-01-02Z'), \(type) '9999-12-30Z')"
+            let zoned =
+                catalog.isNaive(column) ? "\(bounded) AT TIME ZONE \(Self.literal(mapping.naiveTimeZone))" : bounded
+            // LEAST and GREATEST pass over NULL.
+            return "CASE WHEN \(name) IS NOT NULL THEN (EXTRACT(EPOCH FROM \(zoned)) * 1000000)::bigint END"
         }
 
-        private func quoted(_ identifier: String) -> String {
+        static func quoted(_ identifier: String) -> String {
             "\"" + identifier.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
         }
 
-        private func literal(_ text: String) -> String {
+        static func literal(_ text: String) -> String {
             "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
         }
     }

@@ -44,6 +44,11 @@ package enum DisappearanceRecord {
         return IdentityDisappearance(cause: try IdentityDisappearance.Cause(stored: cause), census: census)
     }
 
+    /// When a look, of any server, has last read everything.
+    package static func lastCompletion(in database: Database) async throws(DatabaseError) -> Timestamp? {
+        try await database.read(completion).first?.optionalTimestamp("completed_at")
+    }
+
     static func declare(
         _ disappearance: IdentityDisappearance, at now: Timestamp, in database: Database
     ) async throws(DatabaseError) {
@@ -87,6 +92,9 @@ package enum DisappearanceRecord {
         """
         SELECT cause, known_sessions, vanished_sessions, known_users, vanished_users FROM sallyport.identity_watches
         """)
+
+    private static let completion = Statement(
+        "identity_look_completed", "SELECT completed_at FROM sallyport.identity_watches")
 
     private static let declare = Statement(
         "declare_disappearance",

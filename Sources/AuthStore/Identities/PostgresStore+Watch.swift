@@ -1,6 +1,7 @@
 package import AuthDomain
 import Postgres
 package import Primitives
+import Telemetry
 
 extension PostgresStore: IdentityWatchStore {
     package var mayBeBehind: Bool { databases.mayReadReplica }
@@ -33,19 +34,77 @@ extension PostgresStore: IdentityWatchStore {
         guard !sessions.isEmpty else { return [] }
         return try await reading { () async throws(DatabaseError) in
             let database = databases.current.identity
-            let expiries = database.beginRead(identity.sessionsByID, [.textArray(sessions.map(\.id))])
-            let users = database.beginRead(identity.usersByID, [.textArray(sessions.map(\.userID))])
-            var expiryByID: [String: Timestamp] = [:]
-            for row in try await expiries.rows() {
-                expiryByID[try row.text("session_id")] = Timestamp(
-                    microsecondsSinceEpoch: try row.int64("session_expires_at"))
+            let known = sessions.filter(canStand)
+            let rows = database.beginRead(identity.sessionsByID, [.textArray(known.map(\.id))])
+            let users = database.beginRead(identity.usersByID, [.textArray(known.map(\.userID))])
+            var found: [String: (userID: String?, expiresAt: Int64?)] = [:]
+            for row in try await rows.rows() {
+                found[try row.text("session_id")] = (
+                    try row.optionalText("session_user_id"), try row.optionalInt64("session_expires_at")
+                )
             }
             var userIDs: Set<String> = []
             for row in try await users.rows() { userIDs.insert(try row.text("user_id")) }
-            return sessions.map { session in
-                SessionSighting(expiresAt: expiryByID[session.id], isUserThere: userIDs.contains(session.userID))
+            let sightings = sessions.map { session in
+                guard canStand(session) else { return SessionSighting.unreadable }
+                let row = found[session.id]
+                if let row, row.userID == nil || row.expiresAt == nil { return .unreadable }
+                // An id that another user has now names another sign-in.
+                let isTheirs = row?.userID == session.userID
+                return SessionSighting(
+                    expiresAt: isTheirs ? row?.expiresAt.map(Timestamp.init(microsecondsSinceEpoch:)) : nil,
+                    isUserThere: userIDs.contains(session.userID))
             }
+            report(zip(sessions, sightings).filter { !$1.isReadable }.map(\.0.id))
+            return sightings
         }
+    }
+
+    private func canStand(_ session: LinkedSession) -> Bool {
+        identity.catalog.canHold(session.id, in: .sessionID) && identity.catalog.canHold(session.userID, in: .userID)
+    }
+
+    private func report(_ unreadable: [String]) {
+        guard !unreadable.isEmpty else { return }
+        unreadableRows?.add(UInt64(unreadable.count))
+        logger.warning(
+            "rows of linked sessions cannot be read: no verdict is given on them",
+            [
+                LogField("identity.rows", unreadable.count),
+                LogField(
+                    "identity.session_ids", unreadable.prefix(AuthDomain.Limits.reportedRows).joined(separator: " ")),
+            ])
+    }
+
+    package func linkedSample(users: Int, at now: Timestamp) async throws(Unavailability) -> [LinkedSession] {
+        let start = random.bytes(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        return try await reading { () async throws(DatabaseError) in
+            let main = databases.current.main
+            var sessions: [LinkedSession] = []
+            // From a random place to the end, then from the beginning to that place.
+            for (from, to) in [(start, Int64.max), (.min, start == .min ? start : start - 1)]
+            where Set(sessions.map(\.userID)).count < users {
+                let rows = try await main.read(
+                    Self.linkedSample, [.timestamp(now), .int64(from), .int64(to), .int64(Int64(users))])
+                for row in rows { sessions.append(try LinkedSession(row: row)) }
+            }
+            return sessions
+        }
+    }
+
+    package func noteCompletion(at now: Timestamp) async throws(Unavailability) {
+        try await reading { () async throws(DatabaseError) in
+            _ = try await databases.current.main.write(Self.noteCompletion, [.timestamp(now)])
+        }
+    }
+
+    package func isHidingRows() async throws(Unavailability) -> Bool {
+        let visibility = try await reading { () async throws(DatabaseError) in
+            try await IdentityVisibility.read(identity.visibility, from: databases.current.identity)
+        }
+        guard visibility.contains(where: \.mayHide), visibility.count == 2 else { return false }
+        let empty = try await emptyTables()
+        return empty.session && visibility[0].mayHide || empty.user && visibility[1].mayHide
     }
 
     package func note(_ steps: [(LinkedSession, SightingStep)], at now: Timestamp) async throws(Unavailability) {
@@ -110,11 +169,45 @@ extension PostgresStore: IdentityWatchStore {
         WHERE looked_at IS NULL OR looked_at <= $2 OR looked_at > $1 RETURNING id
         """, [.timestamp, .timestamp])
 
+    private static let noteCompletion = Statement(
+        "note_identity_look", "UPDATE sallyport.identity_watches SET completed_at = $1", [.timestamp])
+
+    /// Users in the order of a hash, from `$2` on; those of whom nothing rests on the identity store are passed over, and
+    /// of each other user the newest sessions are enough. Each step is one probe of an index.
+    private static let linkedSample = Statement(
+        "linked_sample",
+        """
+        WITH RECURSIVE candidates (place, user_id) AS (
+            (SELECT hashtextextended(user_id, 2), user_id FROM sallyport.identity_sessions
+                WHERE ended_at IS NULL AND hashtextextended(user_id, 2) >= $2
+                ORDER BY hashtextextended(user_id, 2), user_id LIMIT 1)
+            UNION ALL
+            SELECT n.place, n.user_id FROM candidates c, LATERAL (
+                SELECT hashtextextended(i.user_id, 2) AS place, i.user_id FROM sallyport.identity_sessions i
+                WHERE c.place <= $3 AND i.ended_at IS NULL AND (hashtextextended(i.user_id, 2), i.user_id) > (c.place, c.user_id)
+                ORDER BY hashtextextended(i.user_id, 2), i.user_id LIMIT 1
+            ) n
+        ), linked AS (
+            SELECT c.user_id, s.id, s.expires_at, s.doubted_at, s.doubt_reason, dense_rank() OVER (ORDER BY c.place, c.user_id)
+                AS user_number
+            FROM (SELECT place, user_id FROM candidates WHERE place <= $3 LIMIT 3 * $4) c, LATERAL (
+                SELECT i.id, i.expires_at, i.doubted_at, i.doubt_reason FROM sallyport.identity_sessions i
+                WHERE i.user_id = c.user_id AND i.ended_at IS NULL
+                    AND (i.expires_at > $1 OR i.doubted_at IS NOT NULL OR EXISTS (SELECT 1 FROM sallyport.device_sessions s
+                        WHERE s.identity_session_id = i.id AND s.ended_at IS NULL AND s.expires_at > $1))
+                ORDER BY i.id LIMIT 10
+            ) s
+        )
+        SELECT id, user_id, expires_at, doubted_at, doubt_reason FROM linked WHERE user_number <= $4 ORDER BY user_id, id
+        """, [.timestamp, .int64, .int64, .int64])
+
     private static let linkedSessions = Statement(
         "linked_sessions",
         """
         SELECT i.id, i.user_id, i.expires_at, i.doubted_at, i.doubt_reason FROM sallyport.identity_sessions i
-        WHERE i.ended_at IS NULL AND (i.user_id, i.id) > ($2, $3) AND (NOT $4 OR i.doubted_at IS NOT NULL)
+        WHERE i.ended_at IS NULL AND (i.user_id, i.id) > ($2, $3)
+            AND (NOT $4 OR EXISTS (SELECT 1 FROM sallyport.identity_sessions d
+                WHERE d.user_id = i.user_id AND d.ended_at IS NULL AND d.doubted_at IS NOT NULL))
             AND (i.expires_at > $1 OR i.doubted_at IS NOT NULL OR EXISTS (SELECT 1 FROM sallyport.device_sessions s
                 WHERE s.identity_session_id = i.id AND s.ended_at IS NULL AND s.expires_at > $1))
         ORDER BY i.user_id, i.id LIMIT $5

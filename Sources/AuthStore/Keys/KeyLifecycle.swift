@@ -118,7 +118,10 @@ package struct KeyLifecycle: Sendable {
         for case .make(let purpose, _) in steps {
             guard let loop = EventLoop.current else { throw .unavailable(.starting) }
             // Some hundred milliseconds, some seconds for 4096 bits, away from the loop.
-            guard let key = await loop.offload({ [bits] in (try? RSAPrivateKey.generate(bits: bits)).map(SigningKey.rsa) }) else {
+            guard
+                let key = await loop.offload({ [bits] in (try? RSAPrivateKey.generate(bits: bits)).map(SigningKey.rsa) }
+                )
+            else {
                 throw .unavailable(.exhausted)
             }
             made[purpose] = key

@@ -1,6 +1,7 @@
 package import AuthDomain
 import Postgres
 package import Primitives
+import Telemetry
 
 extension PostgresStore {
     package func exchangeView(
@@ -15,8 +16,10 @@ extension PostgresStore {
             guard let row else {
                 return ExchangeView(session: nil, user: try await user(ofGone: known), link: known)
             }
-            return ExchangeView(
-                session: try IdentitySession(row: row), user: try IdentityUser(row: row), link: known)
+            let presented = try readable(row)
+            // A session that has another user now is another sign-in under an old name.
+            let isTheirs = known.map { $0.sessionID == presented.id && $0.userID == presented.userID } ?? false
+            return ExchangeView(session: presented, user: try IdentityUser(row: row), link: isTheirs ? known : nil)
         }
     }
 
@@ -62,20 +65,38 @@ extension PostgresStore {
     func remember(
         _ seen: SeenSession, boundTo deviceID: UUID?, in transaction: Transaction
     ) async throws(DatabaseError) -> RegistrationOutcome {
-        let rows = try await transaction.run(
-            Self.rememberSession,
-            [
-                .text(seen.session.id), .text(seen.session.userID), .bytes(seen.tokenHash), .text(seen.accessSID),
-                .timestamp(seen.session.expiresAt), .timestamp(seen.seenAt), .optional(deviceID, SQLValue.uuid),
-                .timestamp(seen.session.createdAt + AuthDomain.Limits.clockSkew),
-            ])
+        let values: [SQLValue] = [
+            .text(seen.session.id), .text(seen.session.userID), .bytes(seen.tokenHash), .text(seen.accessSID),
+            .timestamp(seen.session.expiresAt), .timestamp(seen.seenAt), .optional(deviceID, SQLValue.uuid),
+            .timestamp(seen.session.createdAt + AuthDomain.Limits.clockSkew),
+        ]
+        var rows = try await transaction.run(Self.rememberSession, values)
+        if rows.isEmpty {
+            _ = try await transaction.run(
+                Self.forgetOtherUser, [.text(seen.session.id), .text(seen.session.userID), .timestamp(seen.seenAt)])
+            rows = try await transaction.run(Self.rememberSession, values)
+        }
         if try rows.first?.bool("is_live") ?? false { return .registered }
         transaction.rollBackAtEnd()
         return .changed
     }
 
+    /// A row that cannot be read is no verdict on its session.
+    private func readable(_ row: Row) throws(DatabaseError) -> IdentitySession {
+        do throws(DatabaseError) {
+            return try IdentitySession(row: row)
+        } catch {
+            unreadableRows?.add()
+            logger.warning(
+                "the row of a session cannot be read: no verdict is given on it",
+                [LogField("identity.session_ids", try row.optionalText("session_id") ?? "")])
+            throw error
+        }
+    }
+
     package func user(_ id: String) async throws(Unavailability) -> IdentityUser? {
-        try await reading { () async throws(DatabaseError) in
+        guard identity.catalog.canHold(id, in: .userID) else { throw .misconfigured }
+        return try await reading { () async throws(DatabaseError) in
             let rows = try await databases.current.identity.read(identity.userByID, [.text(id)])
             return try rows.first.flatMap(IdentityUser.init(row:))
         }
@@ -84,6 +105,7 @@ extension PostgresStore {
     /// A user's row goes with its sessions': which of the two is gone makes the difference.
     private func user(ofGone link: SessionLink?) async throws(DatabaseError) -> IdentityUser? {
         guard let link else { return nil }
+        guard identity.catalog.canHold(link.userID, in: .userID) else { throw .unavailable(.misconfigured) }
         return try await databases.current.identity.read(identity.userByID, [.text(link.userID)]).first
             .flatMap(IdentityUser.init(row:))
     }
@@ -113,7 +135,26 @@ extension PostgresStore {
     private static let joinUser = Statement(
         "join_user", "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 1))", [.text])
 
-    /// `$7` the device that the session is bound to; NULL leaves it as it is. `$8` as in `sessionMark`.
+    /// A session id that came back for another user, as ids that are numbers do after a restore: whatever rested on the
+    /// first one ends, and the new one begins without its ties.
+    private static let forgetOtherUser = Statement(
+        "forget_other_user",
+        """
+        WITH other AS (
+            UPDATE sallyport.identity_sessions SET user_id = $2, first_seen_at = $3, device_id = NULL, ended_at = NULL,
+                end_reason = NULL
+            WHERE id = $1 AND user_id <> $2 RETURNING id
+        ), untied AS (
+            DELETE FROM sallyport.session_ties t USING other o WHERE t.identity_session_id = o.id
+        ), ended AS (
+            UPDATE sallyport.device_sessions s SET ended_at = $3, end_reason = 'session_revoked' FROM other o
+            WHERE s.identity_session_id = o.id AND s.ended_at IS NULL RETURNING s.id, s.user_id, s.device_id
+        )
+        INSERT INTO sallyport.audit_events (at, event, user_id, device_session_id, device_id, reason)
+        SELECT $3, 'session_ended', user_id, id, device_id, 'session_revoked' FROM ended
+        """, [.text, .text, .timestamp])
+
+    /// No row: the id is another user's here. `$7` the device that the session is bound to; NULL leaves it as it is. `$8` as in `sessionMark`.
     private static let rememberSession = Statement(
         "remember_session",
         """
@@ -122,6 +163,7 @@ extension PostgresStore {
         VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
         ON CONFLICT (id) DO UPDATE SET token_hash = $3, expires_at = $5, last_seen_at = $6,
             doubted_at = NULL, doubt_reason = NULL, device_id = COALESCE($7, sallyport.identity_sessions.device_id)
+        WHERE sallyport.identity_sessions.user_id = $2
         RETURNING ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM sallyport.user_marks m WHERE m.user_id = $2
             AND ($1 = ANY(m.session_ids) OR m.marked_at > $8 AND m.spared_id IS DISTINCT FROM $1)) AS is_live
         """, [.text, .text, .bytes, .text, .timestamp, .timestamp, .uuid, .timestamp])

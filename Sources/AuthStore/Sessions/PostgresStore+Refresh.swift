@@ -12,13 +12,17 @@ extension PostgresStore {
             let (main, identityStore) = (databases.current.main, databases.current.identity)
             let session = main.beginRead(Self.deviceSession, [.uuid(sessionID)])
             let claims = main.beginRead(Self.sessionClaims, [.uuid(sessionID)])
-            let user = identityStore.beginRead(identity.userByID, [.text(userID)])
+            // Without a user that can be there the rest is asked for all the same: what has ended has its reason.
+            let user =
+                identity.catalog.canHold(userID, in: .userID)
+                ? identityStore.beginRead(identity.userByID, [.text(userID)]) : nil
             guard let row = try await session.rows().first else {
                 return RefreshView(session: nil, user: nil, claims: .none)
             }
             let found = try DeviceSession(row: row)
             // An ended session is answered with its reason, whether or not the rest can be found out.
             if found.rotation.end != nil { return RefreshView(session: found, user: nil, claims: .none) }
+            guard let user else { throw .unavailable(.misconfigured) }
             return RefreshView(
                 session: found, user: try await user.rows().first.flatMap(IdentityUser.init(row:)),
                 claims: try await customClaims(claims))

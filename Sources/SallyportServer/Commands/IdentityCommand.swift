@@ -50,8 +50,19 @@ struct IdentityCommand {
         case .found(let preset):
             environment.say("preset \(preset.rawValue)")
             for line in found.columns { environment.say(line) }
+            if let mapping = mappings[preset] { warnOfHiddenRows(mapping, settings, environment) }
             return agrees(preset, preferred, environment)
         }
+    }
+
+    private func warnOfHiddenRows(
+        _ mapping: IdentityMapping, _ settings: Settings, _ environment: ProcessEnvironment
+    ) {
+        let tables = environment.using(settings.identityDatabaseURL ?? settings.databaseURL, isReadOnly: true) {
+            database async throws(DatabaseError) in
+            try await IdentityVisibility.read(mapping, from: database)
+        }
+        for warning in tables?.compactMap(\.warning) ?? [] { environment.complain("warning: " + warning) }
     }
 
     /// The same names are one mapping: whether times have a zone is read from the columns.

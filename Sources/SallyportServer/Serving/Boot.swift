@@ -84,19 +84,23 @@ struct Boot: Sendable {
         try await database { () async throws(DatabaseError) in
             try await mapping.record(in: loops.first.main, ifAlsoOf: loops.first.identity)
         }
+        try await checkTimeZone(mapping)
+        try await warnOfHiddenRows(mapping)
         if loops.first.identity.mayReadReplica {
             logger.warning("the identity store may be a replica: only what it shows as live is believed")
         }
         let store = PostgresStore(
             databases: loops.databases, mapping: mapping, catalog: catalog, keys: keyring, sealing: sealing,
-            random: random, logger: logger)
+            random: random, logger: logger, metrics: measures.metrics)
+        let health = WatchHealth(poll: settings.identityPoll, metrics: measures.metrics)
         return try await Started(
             services: services(
                 store,
                 Readiness(
-                    databases: loops.databases, keys: keyring, clock: clock, mapping: mapping, catalog: catalog),
-                sessionTokens(deployment)),
-            keyring: keyring, keys: following(), clock: clockFollowing, identities: identities(store),
+                    databases: loops.databases, keys: keyring, clock: clock, mapping: mapping, catalog: catalog,
+                    watch: health, isHidingRows: { (try? await store.isHidingRows()) ?? false }),
+                sessionTokens(deployment), health),
+            keyring: keyring, keys: following(), clock: clockFollowing, identities: identities(store, health),
             database: loops.first.main)
     }
 
@@ -126,6 +130,29 @@ struct Boot: Sendable {
         }
     }
 
+    private func checkTimeZone(_ mapping: IdentityMapping) async throws(Attempt) {
+        let isKnown = try await database { () async throws(DatabaseError) in
+            try await mapping.isTimeZoneKnown(to: loops.first.identity)
+        }
+        guard isKnown else {
+            throw .failed(
+                .setting(
+                    SettingProblem(
+                        name: "SALLYPORT_IDENTITY_NAIVE_TIMEZONE",
+                        message: "PostgreSQL knows no such time zone: write a name such as Europe/Berlin, or UTC+02:00")
+                ))
+        }
+    }
+
+    private func warnOfHiddenRows(_ mapping: IdentityMapping) async throws(Attempt) {
+        let tables = try await database { () async throws(DatabaseError) in
+            try await IdentityVisibility.read(mapping, from: loops.first.identity)
+        }
+        for warning in tables.compactMap(\.warning) {
+            logger.warning("rows of the identity store may be hidden", [LogField("identity.warning", warning)])
+        }
+    }
+
     /// Standalone deployments sign session tokens themselves; those of an application need its secret.
     private func sessionTokens(
         _ deployment: Deployment
@@ -139,16 +166,16 @@ struct Boot: Sendable {
         return SessionTokenReader(secrets: secrets, allowsUnsigned: settings.allowsUnsignedSessions)
     }
 
-    private func identities(_ store: PostgresStore) -> IdentityFollowing {
+    private func identities(_ store: PostgresStore, _ health: WatchHealth) -> IdentityFollowing {
         IdentityFollowing(
             watch: IdentityWatch(
                 store: store, follow: settings.identityFollow, vanishedPercentMax: settings.vanishedPercentMax,
                 clock: clock),
-            poll: settings.identityPoll, clock: clock, logger: logger)
+            poll: settings.identityPoll, clock: clock, health: health, database: loops.first.main, logger: logger)
     }
 
     private func services(
-        _ store: PostgresStore, _ readiness: Readiness, _ sessionTokens: SessionTokenReader
+        _ store: PostgresStore, _ readiness: Readiness, _ sessionTokens: SessionTokenReader, _ health: WatchHealth
     ) -> APIServices {
         let policy = settings.policy(issuer: issuer)
         let gate = AccessGate(policy: policy, store: store, keys: keyring, clock: clock, throttle: throttle)
@@ -170,7 +197,7 @@ struct Boot: Sendable {
             readiness: readiness,
             policy: policy, clock: clock, random: BlockRandom(), logger: logger,
             version: ServerVersion(version: Version.text), metrics: measures.metrics,
-            gauges: { [measures] in measures.gauges() }, accessLogEvery: settings.accessLogEvery)
+            gauges: { [measures] in measures.gauges() + [health.gauge] }, accessLogEvery: settings.accessLogEvery)
     }
 
     private func following() -> KeyFollowing {

@@ -1,4 +1,6 @@
 import AuthDomain
+import AuthStore
+import Postgres
 import Primitives
 import Reactor
 import Telemetry
@@ -9,6 +11,8 @@ struct IdentityFollowing: Sendable {
     /// How soon an end there is known here.
     let poll: Duration
     let clock: any WallClock
+    let health: WatchHealth
+    let database: Database
     let logger: Logger
 
     /// Two looks in each period leave room for the second read of what seems to have ended.
@@ -24,12 +28,22 @@ struct IdentityFollowing: Sendable {
                 if clock.isInDoubt { continue }
                 do throws(AuthDomain.Unavailability) {
                     let outcome = try await lookTwice(on: loop)
-                    guard outcome != .notOurTurn else { continue }
-                    isReported = report(outcome, isReported: isReported)
+                    if outcome != .notOurTurn { isReported = report(outcome, isReported: isReported) }
                 } catch {
-                    logger.debug("linked sessions could not be read", [LogField("reason", error.rawValue)])
+                    health.noteFailure()
+                    logger.warning("linked sessions could not be read", [LogField("reason", error.rawValue)])
                 }
+                await learnCompletion()
             }
+        }
+    }
+
+    /// Another server's look counts as well.
+    private func learnCompletion() async {
+        do throws(DatabaseError) {
+            health.note(completedAt: try await DisappearanceRecord.lastCompletion(in: database))
+        } catch {
+            logger.debug("the last look could not be read", [LogField("reason", error.description)])
         }
     }
 

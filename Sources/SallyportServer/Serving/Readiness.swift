@@ -10,6 +10,8 @@ struct Readiness: ReadinessSource {
     let clock: FollowedClock
     let mapping: IdentityMapping
     let catalog: IdentityCatalog
+    let watch: WatchHealth
+    let isHidingRows: @Sendable () async -> Bool
 
     func checks() async -> [ReadinessCheck] {
         let databases = databases.current
@@ -36,14 +38,19 @@ struct Readiness: ReadinessSource {
 
     private func disappearance(_ database: Database) async -> String? {
         do throws(DatabaseError) {
-            guard let found = try await DisappearanceRecord.read(from: database) else { return nil }
+            guard let found = try await DisappearanceRecord.read(from: database) else {
+                if await isHidingRows() {
+                    return "a table shows no row although it has some: row-level security or a view hides them"
+                }
+                return watch.fault
+            }
             let census = found.census
             if found.cause == .table {
                 return "a table was missing while \(census.knownUsers) users were known: "
                     + "`sallyport identity confirm` or `dismiss`"
             }
-            return "\(census.vanishedSessions) of \(census.knownSessions) linked sessions and "
-                + "\(census.vanishedUsers) of \(census.knownUsers) users have vanished: "
+            return "\(census.vanishedUsers) of \(census.knownUsers) users have vanished, with "
+                + "\(census.vanishedSessions) of \(census.knownSessions) linked sessions: "
                 + "`sallyport identity confirm` or `dismiss`"
         } catch {
             return Self.word(error)

@@ -145,8 +145,9 @@ enum SettingTable {
             "SALLYPORT_IDENTITY_COLUMNS", "the preset's", "session.userId=user_id,…", \.identityColumns,
             SettingValue.columns),
         Setting(
-            "SALLYPORT_IDENTITY_NAIVE_TIMEZONE", "UTC", "zone of times without one", \.identityTimeZone,
-            SettingValue.identifier),
+            "SALLYPORT_IDENTITY_NAIVE_TIMEZONE", "UTC",
+            "time zone of the times that are stored without one: Europe/Berlin, UTC+02:00", \.identityTimeZone,
+            SettingValue.timeZone),
         Setting(
             "SALLYPORT_IDENTITY_POLL", "30s", "how soon the end of a session there is known here, 1s to 10m",
             \.identityPoll, SettingValue.duration(.seconds(1)...(.minutes(10)))),
