@@ -161,9 +161,8 @@ let package = Package(
         tests(
             of: "SallyportServer",
             [
-                "AuthTesting", "AuthAPI", "AuthDomain", "AuthStore", "Outbound", "Reactor", "Telemetry", "JOSE",
-                "Crypto", "JSON",
-                "Primitives",
+                "AuthTesting", "AuthAPI", "AuthDomain", "AuthStore", "Outbound", "Postgres", "Reactor", "Telemetry",
+                "JOSE", "Crypto", "JSON", "Primitives",
             ]),
         .testTarget(
             name: "IntegrationTests",

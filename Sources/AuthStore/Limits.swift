@@ -4,6 +4,13 @@ enum Limits {
     /// (`AuthDomain.Limits.keyFollowing`), the rest is for the look itself and for a signature on its way.
     static let keyringAgeMax = Duration.seconds(30)
 
+    /// Write connections that one user's requests hold at once, those of one device, and how many more of the user wait.
+    static let writesOfUserMax = 4
+    static let writesOfDeviceMax = 2
+    static let writesWaitingOfUserMax = 128
+    /// With the write itself an answer still comes within 5 s; one that waits longer has lost its client.
+    static let writeTurnWait = Duration.seconds(2)
+
     /// How often an act on the keys begins anew because another one came between.
     static let keyActTriesMax = 4
 

@@ -18,6 +18,8 @@ package struct DatabaseConfiguration: Sendable {
     package var keepaliveInterval: Duration = .seconds(2)
     package var keepaliveProbes = 3
 
+    /// Pipelined connections for reads on this loop: two keep a slow statement from delaying all reads.
+    package var readConnectionsMax = 2
     /// Connections for writes and transactions on this loop.
     package var exclusiveConnectionsMax = 4
     /// From the call to the rows. When it strikes, the connection is dropped. An answer is promised within 3 s: what is

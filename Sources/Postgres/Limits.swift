@@ -2,8 +2,6 @@ import Primitives
 
 /// What this module never exceeds; what an operator may set is in `DatabaseConfiguration`.
 enum Limits {
-    /// Pipelined connections of one loop: two keep a slow statement from delaying all reads.
-    static let readConnections = 2
     /// Reads sent or waiting on one loop. More means that the database has been too slow for seconds: refuse at once.
     static let pendingReadsMax = 4_096
     /// Requests waiting for an exclusive connection on one loop; each would wait longer than it is worth.
@@ -18,8 +16,12 @@ enum Limits {
     static let contentionAttemptsMax = 3
     static let contentionPauseMin: Duration = .milliseconds(5)
     static let contentionPauseSpread: Duration = .milliseconds(45)
+    /// How often a backend's id is read to find a pooler.
+    static let poolerReads = 4
     /// Addresses taken of one host name.
     static let addressesPerHostMax = 8
+    /// Characters of the sentence about a failed connection.
+    static let faultCharactersMax = 500
     /// Hosts of one URL.
     static let hostsMax = 16
     /// One migration script. It runs alone and may rewrite a table.

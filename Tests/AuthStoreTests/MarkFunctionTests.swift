@@ -91,7 +91,7 @@ struct MarkFunctionTests {
             try await mapping.record(in: pair.main, ifAlsoOf: pair.identity)
             #expect(try recorded() == [["session"]])
             let elsewhere = try Database(
-                url: Secret(theirs.url), loop: pair.main.loop,
+                url: DatabaseURL(Secret(theirs.url)), loop: pair.main.loop,
                 configuration: DatabaseConfiguration(applicationName: "sallyport-tests"), logger: .disabled)
             try await mapping.record(in: pair.main, ifAlsoOf: elsewhere)
             await elsewhere.close()

@@ -221,10 +221,10 @@ func onLoop(
         do {
             var configuration = DatabaseConfiguration(applicationName: "sallyport-tests")
             let main = try Database(
-                url: Secret(scratch.url), loop: loop, configuration: configuration, logger: .disabled)
+                url: DatabaseURL(Secret(scratch.url)), loop: loop, configuration: configuration, logger: .disabled)
             configuration.isReadOnly = true
             let identity = try Database(
-                url: Secret(scratch.url(role: identityRole)), loop: loop, configuration: configuration,
+                url: DatabaseURL(Secret(scratch.url(role: identityRole))), loop: loop, configuration: configuration,
                 logger: .disabled)
             let result: Result<Void, any Error>
             do { result = .success(try await body(main, identity)) } catch { result = .failure(error) }

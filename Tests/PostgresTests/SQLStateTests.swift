@@ -72,7 +72,28 @@ struct SQLStateTests {
             ("connection to server failed: Connection refused\n", .dependency), ("", .dependency),
         ])
     func connectFailures(message: String, expected: Unavailability) {
-        #expect(ConnectFailure.reason(message) == expected)
+        #expect(ConnectFailure(message: message).reason == expected)
+    }
+
+    @Test("a failed connection is told in one line with advice, and without the password")
+    func sentences() {
+        let verbose = """
+            connection to server at "h" (127.0.0.1), port 1 failed: FATAL:  28P01: password authentication failed for user "a"
+            LOCATION:  auth_failed, auth.c:326
+            connection to server at "h" (127.0.0.1), port 1 failed: fe_sendauth: se\u{1}cret said: s3cret
+
+            """
+        let fault = ConnectFailure(message: verbose).fault(hiding: ["s3cret", ""])
+        #expect(fault.reason == .misconfigured)
+        #expect(
+            fault.description == """
+                connection to server at "h" (127.0.0.1), port 1 failed: FATAL: 28P01: password authentication failed for \
+                user "a"; connection to server at "h" (127.0.0.1), port 1 failed: fe_sendauth: secret said: [redacted]: \
+                correct the password in the URL, or in the file that it is read from
+                """)
+        #expect(ConnectFailure(message: "").fault(hiding: []).description == "the connection failed")
+        let long = ConnectFailure(message: String(repeating: "x", count: 5_000)).fault(hiding: [])
+        #expect(long.description.count == 500)
     }
 
     @Test("no error shows more than a name or a code")

@@ -18,7 +18,7 @@ func withDatabase(
     loop.start()
     let result = await loop.run { () async -> Result<Void, any Error> in
         do {
-            let database = try Database(url: url, loop: loop, configuration: settings, logger: .disabled)
+            let database = try Database(url: DatabaseURL(url), loop: loop, configuration: settings, logger: .disabled)
             do {
                 try await body(database)
             } catch {

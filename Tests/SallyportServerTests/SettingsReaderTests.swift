@@ -1,6 +1,7 @@
 import AuthAPI
 import AuthDomain
 import AuthStore
+import Postgres
 import Primitives
 import Reactor
 import Telemetry
@@ -71,6 +72,9 @@ struct SettingsReaderTests {
                 ]
             ),
             "SALLYPORT_WORKERS": (["1", "64"], ["0", "65", "-1", "two", "1.5", "one a core"]),
+            "SALLYPORT_DATABASE_CONNECTIONS": (
+                ["3", "13", "10000"], ["0", "2", "10001", "-1", "six", "6 a loop and 1"]
+            ),
             "SALLYPORT_ACCESS_LOG_EVERY": (["1", "1000000"], ["0", "1000001", "-1", "all", "1.5"]),
             "SALLYPORT_LOG_LEVEL": (["debug", "info", "warning", "error"], ["Debug", "trace", "none"]),
             "SALLYPORT_RESOURCE_SERVERS": (
@@ -283,7 +287,7 @@ struct SettingsReaderTests {
         environment["SALLYPORT_DATABASE_URL_FILE"] = "/url"
         let settings = try SettingsReader(environment: environment, file: nil) { files[$0] }.read(for: .serving)
         #expect(settings.keyEncryptionKeys.map(\.exposed) == [[UInt8](repeating: 1, count: 32)])
-        #expect(settings.databaseURL?.exposed == "postgresql://db/a")
+        #expect(settings.databaseURL?.text.exposed == "postgresql://db/a")
 
         for (name, value, problem) in [
             ("SALLYPORT_KEK_FILE", "/absent", "the file cannot be read"),

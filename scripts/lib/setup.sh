@@ -9,7 +9,7 @@ server_package=postgresql-15
 # What the tests drive the server with, and put in front of it. Another flavour of nginx will do as well, and is not to be
 # replaced.
 # shellcheck disable=SC2034 # used by the scripts that source this file
-test_packages=(ca-certificates curl openssl python3)
+test_packages=(ca-certificates curl openssl pgbouncer python3)
 [ -x /usr/sbin/nginx ] || test_packages+=(nginx-light)
 
 say() { printf '==> %s\n' "$*" >&2; }
@@ -56,10 +56,13 @@ install_packages() {
     "${apt[@]}" update >&2 </dev/null
     "${apt[@]}" install --no-install-recommends "${missing[@]}" >&2 </dev/null
     allow_services
-    # The tests start one of their own; a machine that had none shall not serve port 80 from its next start on.
-    if [[ " ${missing[*]} " = *" nginx-light "* ]] && command -v systemctl >/dev/null; then
-        systemctl --quiet disable nginx.service >&2 || true
-    fi
+    # The tests start some of their own; a machine that had none shall not serve from its next start on.
+    local service
+    for service in nginx-light:nginx pgbouncer:pgbouncer; do
+        if [[ " ${missing[*]} " = *" ${service%:*} "* ]] && command -v systemctl >/dev/null; then
+            systemctl --quiet disable "${service#*:}.service" >&2 || true
+        fi
+    done
 }
 
 # Debian starts what it installs. The file is Debian's own way to say no; one that is there already decides.

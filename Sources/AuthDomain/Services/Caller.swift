@@ -19,6 +19,8 @@ package struct Caller: Sendable {
     /// `nil` for a token without a device session.
     package let deviceSession: DeviceSession?
 
+    var writeOwner: WriteOwner { WriteOwner(userID: userID, device: deviceID?.description) }
+
     /// What our row knows of a device session is taken from there and not from the token.
     ///
     /// - Parameter view: of that token.

@@ -5,12 +5,17 @@ package struct DeviceService: Sendable {
     private let store: any DeviceStore
     private let sessions: any SessionStore
     private let gate: AccessGate
+    private let turns: any WriteTurns
     private let clock: any WallClock
 
-    package init(store: any DeviceStore, sessions: any SessionStore, gate: AccessGate, clock: any WallClock) {
+    package init(
+        store: any DeviceStore, sessions: any SessionStore, gate: AccessGate, turns: any WriteTurns = NoTurns(),
+        clock: any WallClock
+    ) {
         self.store = store
         self.sessions = sessions
         self.gate = gate
+        self.turns = turns
         self.clock = clock
     }
 
@@ -32,7 +37,7 @@ package struct DeviceService: Sendable {
         _ id: String, name: String?, appVersion: String?, _ caller: Caller
     ) async throws(AuthFailure) -> Device {
         let id = try parsed(id)
-        let device = try await available { () async throws(Unavailability) in
+        let device = try await turns.writing(caller.writeOwner) { () async throws(Unavailability) in
             try await store.updateDevice(
                 id, of: caller.userID, name: DeviceMetadata.displayText(name),
                 appVersion: DeviceMetadata.displayText(appVersion))
@@ -45,7 +50,7 @@ package struct DeviceService: Sendable {
     package func revoke(_ id: String, _ caller: Caller) async throws(AuthFailure) {
         let target = try await device(id, caller)
         if target.id != caller.deviceID { try gate.requireFreshProof(caller) }
-        _ = try await available { () async throws(Unavailability) in
+        _ = try await turns.writing(caller.writeOwner) { () async throws(Unavailability) in
             try await store.revokeDevice(target.id, of: caller.userID, status: .revoked, at: clock.now())
         }
     }
@@ -57,7 +62,7 @@ package struct DeviceService: Sendable {
     package func reportLost(_ id: String, endsSessions: Bool, _ caller: Caller) async throws(AuthFailure) {
         let target = try await device(id, caller)
         try gate.requireFreshProof(caller)
-        _ = try await available { () async throws(Unavailability) in
+        _ = try await turns.writing(caller.writeOwner) { () async throws(Unavailability) in
             endsSessions
                 ? try await store.loseDevice(
                     target.id, of: caller.userID, sparing: caller.identitySessionID, at: clock.now())
@@ -71,7 +76,7 @@ package struct DeviceService: Sendable {
         let target = try await device(id, caller)
         try gate.requireFreshProof(caller)
         let now = clock.now()
-        let fullUntil = try await available { () async throws(Unavailability) in
+        let fullUntil = try await turns.writing(caller.writeOwner) { () async throws(Unavailability) in
             try await store.clearLostDevice(
                 target.id, of: caller.userID, devicesMax: gate.policy.devicesMax, at: now)
         }
@@ -80,7 +85,7 @@ package struct DeviceService: Sendable {
 
     package func revokeOthers(_ caller: Caller) async throws(AuthFailure) {
         try gate.requireFreshProof(caller)
-        try await available { () async throws(Unavailability) in
+        try await turns.writing(caller.writeOwner) { () async throws(Unavailability) in
             try await store.revokeDevices(of: caller.userID, except: caller.deviceID, at: clock.now())
         }
     }
@@ -89,7 +94,7 @@ package struct DeviceService: Sendable {
     package func signOut(_ caller: Caller, everywhere: Bool) async throws(AuthFailure) {
         let now = clock.now()
         if everywhere { try gate.requireFreshProof(caller) }
-        try await available { () async throws(Unavailability) in
+        try await turns.writing(caller.writeOwner) { () async throws(Unavailability) in
             // One call and not two: after an outage in between, the caller's dead token could not ask for the rest.
             if everywhere {
                 try await sessions.endAllSessions(of: caller.userID, reason: .sessionRevoked, at: now)

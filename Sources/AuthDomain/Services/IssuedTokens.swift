@@ -13,17 +13,19 @@ package struct IssuedTokens: Sendable {
     private let gate: AccessGate
     private let keys: any KeyringSource
     private let sealing: KeyEncryptionKeys
+    private let turns: any WriteTurns
     private let clock: any WallClock
 
     package init(
         policy: AuthPolicy, store: any SessionStore, gate: AccessGate, keys: any KeyringSource,
-        sealing: KeyEncryptionKeys, clock: any WallClock
+        sealing: KeyEncryptionKeys, turns: any WriteTurns = NoTurns(), clock: any WallClock
     ) {
         self.policy = policy
         self.store = store
         self.gate = gate
         self.keys = keys
         self.sealing = sealing
+        self.turns = turns
         self.clock = clock
     }
 
@@ -47,10 +49,13 @@ package struct IssuedTokens: Sendable {
                 tokenID: tokenID, userID: jwt.subject,
                 deviceID: jwt.claims["device_id"]?.stringValue.flatMap { UUID($0) },
                 expiresAt: jwt.expiresAt, revokedAt: clock.now())
-            try await available { () async throws(Unavailability) in try await store.revokeAccessToken(revoked) }
+            let owner = WriteOwner(userID: jwt.subject, device: revoked.deviceID?.description)
+            try await turns.writing(owner) { () async throws(Unavailability) in
+                try await store.revokeAccessToken(revoked)
+            }
         case .refresh(_, let session)?:
             try check(clientID, issuedTo: session.clientID)
-            _ = try await available { () async throws(Unavailability) in
+            _ = try await turns.writing(session.writeOwner) { () async throws(Unavailability) in
                 try await store.endSession(session.id, reason: .signedOut, ifGeneration: nil, at: clock.now())
             }
         case nil: return

@@ -115,7 +115,8 @@ extension TokenService {
             keyring: keyring, at: now)
         let isKnown = proved.link.map { $0.expiresAt == proved.session.expiresAt } ?? false
         if !isKnown {
-            let outcome = try await available { () async throws(Unavailability) in
+            let owner = WriteOwner(userID: proved.user.id, device: deviceID?.description)
+            let outcome = try await turns.writing(owner) { () async throws(Unavailability) in
                 try await store.remember(proved.seen)
             }
             guard outcome == .registered else { return nil }
@@ -158,7 +159,11 @@ extension TokenService {
         // Signed before it is written: tries that a busy signer refuses must not push older device sessions out.
         let answer = try await mint.answer(
             grant, refresh: started?.part, since: proved.link?.firstSeenAt, keyring: keyring, at: now)
-        let outcome = try await available { () async throws(Unavailability) in try await store.register(registration) }
+        let owner = WriteOwner(
+            userID: proved.user.id, device: view.device?.id.description ?? metadata.installationID)
+        let outcome = try await turns.writing(owner) { () async throws(Unavailability) in
+            try await store.register(registration)
+        }
         switch outcome {
         case .registered: return answer
         case .changed: return nil

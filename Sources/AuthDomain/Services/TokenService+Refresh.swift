@@ -81,7 +81,7 @@ extension TokenService {
         case .stale: throw await refuse(.refreshStale, session, request, keyring, now)
         case .reused:
             try requireClock()
-            let hasEnded = try await available { () async throws(Unavailability) in
+            let hasEnded = try await turns.writing(session.writeOwner) { () async throws(Unavailability) in
                 try await store.endSession(
                     session.id, reason: .refreshReused, ifGeneration: session.rotation.generation, at: now)
             }
@@ -104,7 +104,9 @@ extension TokenService {
                 isVerified: grant.isVerified, isRestored: isRestored, at: now)
             // Signed before it is written: a signer that is busy must not leave a generation behind that nobody has.
             let answer = try await answer(grant, session, issued, secret, keyring, now)
-            let isWritten = try await available { () async throws(Unavailability) in try await store.rotate(rotation) }
+            let isWritten = try await turns.writing(session.writeOwner) { () async throws(Unavailability) in
+                try await store.rotate(rotation)
+            }
             return isWritten ? answer.after(isRestored ? .restored : .rotated) : nil
         }
     }

@@ -17,6 +17,7 @@ package struct TokenService: Sendable {
     let clock: any WallClock
     let random: any RandomSource
     let throttle: any SessionThrottle
+    let turns: any WriteTurns
     let mint: TokenMint
     let replays = ReplayCounter()
 
@@ -24,7 +25,7 @@ package struct TokenService: Sendable {
         policy: AuthPolicy, store: any SessionStore, identities: any IdentityWatchStore, keys: any KeyringSource,
         signer: any TokenSigner, sealing: KeyEncryptionKeys, sessionTokens: SessionTokenReader, lookup: TokenLookup,
         clock: any WallClock,
-        random: any RandomSource, throttle: any SessionThrottle = NoThrottle()
+        random: any RandomSource, throttle: any SessionThrottle = NoThrottle(), turns: any WriteTurns = NoTurns()
     ) {
         self.policy = policy
         self.store = store
@@ -36,6 +37,7 @@ package struct TokenService: Sendable {
         self.clock = clock
         self.random = random
         self.throttle = throttle
+        self.turns = turns
         mint = TokenMint(policy: policy, signer: signer, random: random)
     }
 

@@ -41,6 +41,8 @@ package struct DeviceSession: Sendable {
         self.current = current
         self.sealedSecret = sealedSecret
     }
+
+    var writeOwner: WriteOwner { WriteOwner(userID: userID, device: deviceID.description) }
 }
 
 /// What is needed to mint a refresh token again, byte for byte.

@@ -53,6 +53,11 @@ package final class PostgresKeyring: KeyringSource {
         snapshot.withLock { $0?.published }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// Whether the database has keys of which a part does not open, and nothing can be signed.
+    package var isSealedByAnotherKey: Bool {
+        snapshot.withLock { $0.map { $0.keyring == nil && !$0.inventory.unreadable.isEmpty } ?? false }
+    }
+
     package var inventory: KeyInventory? { snapshot.withLock { $0?.inventory } }
 
     package func current() async throws(Unavailability) -> Keyring {

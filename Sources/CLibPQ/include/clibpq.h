@@ -6,6 +6,7 @@
 
 /* From postgres_ext.h, where they are character macros: as integers of the type that PQresultErrorField takes. */
 static const int sallyport_diag_sqlstate = PG_DIAG_SQLSTATE;
+static const int sallyport_diag_message_primary = PG_DIAG_MESSAGE_PRIMARY;
 static const int sallyport_diag_constraint_name = PG_DIAG_CONSTRAINT_NAME;
 static const int sallyport_diag_column_name = PG_DIAG_COLUMN_NAME;
 

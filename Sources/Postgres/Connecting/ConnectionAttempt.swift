@@ -1,5 +1,6 @@
 import CLibPQ
 import Glibc
+import Primitives
 import Reactor
 
 /// One attempt to connect to one host, without blocking the loop. Bound to its loop; used once.
@@ -10,7 +11,7 @@ final class ConnectionAttempt {
     private var connection: OpaquePointer?
     private var watcher: Watcher?
     private var timer: LoopTimer?
-    private var failure: Unavailability?
+    private var failure: DatabaseFault?
     private var waiter: UnsafeContinuation<Void, Never>?
 
     init(on loop: EventLoop) {
@@ -18,15 +19,25 @@ final class ConnectionAttempt {
     }
 
     /// The connection, ready for statements; the caller frees it.
+    ///
+    /// - Parameter secrets: what no message may show.
     func run(
-        _ keywords: [(name: String, value: String)], timeout: Duration
-    ) async throws(DatabaseError) -> OpaquePointer {
-        guard let started = Self.start(keywords) else { throw .unavailable(.exhausted) }
+        _ keywords: [(name: String, value: String)], hiding secrets: [String], timeout: Duration
+    ) async throws(DatabaseFault) -> OpaquePointer {
+        guard let started = Self.begin(keywords) else { throw DatabaseFault(.exhausted, "no memory is left") }
         connection = started
-        timer = loop.schedule(after: timeout) { [weak self] in self?.finish(.dependency) }
+        self.secrets = secrets
+        timer = loop.schedule(after: timeout) { [weak self] in
+            let place = keywords.first { $0.name == "hostaddr" } ?? keywords.first { $0.name == "host" }
+            self?.finish(
+                DatabaseFault(
+                    .dependency,
+                    "no answer from \(place?.value ?? "the server") within \(timeout.wholeMilliseconds) ms",
+                    advice: "correct host and port in the URL, or let the firewall pass"))
+        }
         // Until told otherwise, libpq waits for the socket to take bytes.
         if PQstatus(started) == CONNECTION_BAD {
-            finish(reason(of: started))
+            finish(fault(of: started))
         } else {
             watch(started, .write)
         }
@@ -36,16 +47,17 @@ final class ConnectionAttempt {
         if let failure {
             PQfinish(started)
             connection = nil
-            throw .unavailable(failure)
+            throw failure
         }
         connection = nil
         return started
     }
 
+    private var secrets: [String] = []
     private var isDone = false
     private var waitsStill: Bool { !isDone }
 
-    private static func start(_ keywords: [(name: String, value: String)]) -> OpaquePointer? {
+    static func begin(_ keywords: [(name: String, value: String)]) -> OpaquePointer? {
         var names: [UnsafeMutablePointer<CChar>?] = keywords.map { strdup($0.name) }
         var values: [UnsafeMutablePointer<CChar>?] = keywords.map { strdup($0.value) }
         defer { (names + values).forEach { free($0) } }
@@ -53,8 +65,8 @@ final class ConnectionAttempt {
         values.append(nil)
         let connection = PQconnectStartParams(
             names.map { UnsafePointer($0) }, values.map { UnsafePointer($0) }, 0)
-        // The message of a refusal is then its SQLSTATE, which nothing else tells here.
-        PQsetErrorVerbosity(connection, PQERRORS_SQLSTATE)
+        // The message of a refusal then holds its SQLSTATE, which nothing else tells here.
+        PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
         // Notices go to standard error otherwise, with whatever is in them.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         return connection
@@ -69,7 +81,7 @@ final class ConnectionAttempt {
         case PGRES_POLLING_READING: watch(connection, .read)
         case PGRES_POLLING_WRITING: watch(connection, .write)
         case PGRES_POLLING_OK: finish(nil)
-        default: finish(reason(of: connection))
+        default: finish(fault(of: connection))
         }
     }
 
@@ -77,11 +89,11 @@ final class ConnectionAttempt {
         do {
             watcher = try loop.watch(PQsocket(connection), interest) { [weak self] _ in self?.advance() }
         } catch {
-            finish(.exhausted)
+            finish(DatabaseFault(.exhausted, "the socket cannot be watched"))
         }
     }
 
-    private func finish(_ failure: Unavailability?) {
+    private func finish(_ failure: DatabaseFault?) {
         guard !isDone else { return }
         isDone = true
         self.failure = failure
@@ -94,7 +106,7 @@ final class ConnectionAttempt {
         parked?.resume()
     }
 
-    private func reason(of connection: OpaquePointer) -> Unavailability {
-        ConnectFailure.reason(PQerrorMessage(connection).map { String(cString: $0) } ?? "")
+    private func fault(of connection: OpaquePointer) -> DatabaseFault {
+        ConnectFailure(message: PQerrorMessage(connection).map { String(cString: $0) } ?? "").fault(hiding: secrets)
     }
 }

@@ -12,7 +12,6 @@ extension ConnectionTarget {
         all["hostaddr"] = address
         all["port"] = host.port
         all["client_encoding"] = "UTF8"
-        all["options"] = options(configuration)
 
         var defaults = [
             "application_name": configuration.applicationName,
@@ -39,18 +38,5 @@ extension ConnectionTarget {
         case nil, "primary", "read-write": false
         default: true
         }
-    }
-
-    /// Session settings that are in force from the first statement on. The URL's own come later and win, but for the
-    /// read-only mark.
-    private func options(_ configuration: DatabaseConfiguration) -> String {
-        var options = [
-            "-c statement_timeout=\(configuration.statementTimeout.wholeMilliseconds)",
-            "-c lock_timeout=\(configuration.lockTimeout.wholeMilliseconds)",
-            "-c idle_in_transaction_session_timeout=\(configuration.idleInTransactionTimeout.wholeMilliseconds)",
-        ]
-        if let own = keywords["options"], !own.isEmpty { options.append(own) }
-        if configuration.isReadOnly { options.append("-c default_transaction_read_only=on") }
-        return options.joined(separator: " ")
     }
 }

@@ -55,13 +55,19 @@ extension Database {
 
     private func fill() {
         guard !isClosed else { return }
-        let missingReaders = Limits.readConnections - readers.count
-        let missingExclusive = min(waiters.count, configuration.exclusiveConnectionsMax - exclusiveCount)
+        let missingReaders = configuration.readConnectionsMax - readers.count
+        let missingExclusive = min(
+            max(waiters.count, lacksWriter ? 1 : 0), configuration.exclusiveConnectionsMax - exclusiveCount)
         let missing = missingReaders + missingExclusive - connectingCount
         guard missing > 0 else { return }
         guard backoff.isFailing else { return (0..<missing).forEach { _ in open() } }
         // One at a time until the database answers again.
         if connectingCount == 0 { open(notBefore: backoff.nextAttempt) }
+    }
+
+    /// A second reader must not take the last connection that the role may have.
+    private var lacksWriter: Bool {
+        exclusiveCount == 0 && configuration.exclusiveConnectionsMax > 0 && !configuration.isReadOnly
     }
 
     private func open(notBefore instant: ContinuousClock.Instant? = nil) {
@@ -76,18 +82,15 @@ extension Database {
             if pause > .zero { await loop.sleep(for: pause) }
             if isClosed { return }
         }
-        do throws(DatabaseError) {
-            let session = try Session(try await connector.connect(), owner: self, on: loop)
-            // A server that shuts down greets and says goodbye in one breath.
-            guard session.checkIsOpen() else { throw .unavailable(.dependency) }
+        do throws(DatabaseFault) {
+            let session = try await open(for: self)
             connectingCount -= 1
             reportRecovery()
             assign(session)
         } catch {
             connectingCount -= 1
-            guard case .unavailable(let reason) = error else { return }
-            reportFailure(reason)
-            if reason == .misconfigured { refuseWaiting(reason) }
+            backoff.failed(error.reason, at: .now, jitter: jitter.next())
+            if error.reason == .misconfigured { refuseWaiting(error.reason) }
         }
         scheduleFill()
     }
@@ -97,7 +100,8 @@ extension Database {
         if isClosed { return session.close() }
         let writersWait = !waiters.isEmpty && exclusiveCount < configuration.exclusiveConnectionsMax
         let readersFirst = readers.isEmpty && (!waitingReads.isEmpty || !writersWait)
-        if readersFirst || (!writersWait && readers.count < Limits.readConnections) {
+        let wantsReader = readers.count < configuration.readConnectionsMax
+        if readersFirst || (wantsReader && !writersWait && !lacksWriter) {
             session.role = .reader
             readers.append(session)
             sendWaitingReads(on: session)
@@ -113,13 +117,6 @@ extension Database {
     private func refuseWaiting(_ reason: Unavailability) {
         for waiter in waiters.removeAll() { waiter.finish(.failure(.unavailable(reason))) }
         for read in waitingReads.removeAll() { read.call.finish(.failure(.unavailable(reason))) }
-    }
-
-    private func reportFailure(_ reason: Unavailability) {
-        if backoff.reason != reason {
-            logger.warning("no connection to the database", [LogField("db.reason", reason.rawValue)])
-        }
-        backoff.failed(reason, at: .now, jitter: jitter.next())
     }
 
     private func reportRecovery() {

@@ -75,7 +75,7 @@ extension Database {
                 return resend(call, on: session)
             }
             let error = state.error(subject: subject)
-            report(call.name, state, error)
+            report(call.name, state, error, on: session)
             call.finish(.failure(error))
             if session.isReadOnlyHost { session.lose(.readOnly) }
         case .aborted:

@@ -24,7 +24,7 @@ extension Database {
                 // The statement has been rolled back, so it may be sent again.
                 if attemptsLeft > 0, state.decision == .prepareAgain || state.decision == .readOnlyHost { continue }
                 let error = state.error(subject: subject)
-                report(statement.name, state, error)
+                report(statement.name, state, error, on: session)
                 throw error
             case .unsent, .aborted:
                 if attemptsLeft > 0 { continue }

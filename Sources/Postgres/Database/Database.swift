@@ -1,4 +1,4 @@
-package import Primitives
+import Primitives
 package import Reactor
 package import Telemetry
 
@@ -25,6 +25,10 @@ package final class Database: @unchecked Sendable {
     var waiters = Queue<PoolWaiter>()
     var listenings: [Listening] = []
     var backoff = Backoff()
+    /// Why the last attempt to connect failed; `nil` once one has succeeded.
+    var connectionFault: DatabaseFault?
+    /// What the server last said of a wrong name, right or schema.
+    var lastRefusal: StatementRefusal?
     var jitter = Jitter()
     var isClosed = false
     var isFillScheduled = false
@@ -38,14 +42,14 @@ package final class Database: @unchecked Sendable {
 
     /// Does not connect yet.
     ///
-    /// - Throws: `.unavailable(.misconfigured)` for a URL that cannot be read.
+    /// - Throws: for a URL that cannot be used.
     package init(
-        url: Secret<String>, loop: EventLoop, configuration: DatabaseConfiguration, logger: Logger
-    ) throws(DatabaseError) {
+        url: DatabaseURL, loop: EventLoop, configuration: DatabaseConfiguration, logger: Logger
+    ) throws(DatabaseFault) {
         self.loop = loop
         self.configuration = configuration
         self.logger = logger
-        connector = Connector(try ConnectionTarget(url), configuration, on: loop)
+        connector = try Connector(url, configuration, on: loop)
     }
 
     /// Whether a connection for reads may lead to a replica, which can be behind.
@@ -110,7 +114,8 @@ package final class Database: @unchecked Sendable {
         exclusiveCount == idle.count && readers.allSatisfy { $0.load == 0 }
     }
 
-    func report(_ call: String, _ state: SQLState, _ error: DatabaseError) {
+    func report(_ call: String, _ state: SQLState, _ error: DatabaseError, on session: Session) {
+        note(session.refusal)
         let fields = [LogField("db.statement", call), LogField("db.sqlstate", state.code)]
         switch error {
         case .conflict, .missingReference, .unavailable(.contention):

@@ -32,8 +32,8 @@ final class Listening: SessionOwner {
 
     /// Returns once the connection is lost, or did not come about.
     private func listen() async {
-        do throws(DatabaseError) {
-            let session = try Session(try await database.connector.connect(), owner: self, on: database.loop)
+        do throws(DatabaseFault) {
+            let session = try await database.open(for: self)
             guard !database.isClosed else { return session.close() }
             self.session = session
             let calls = statements.map { Call(.plain($0), deadline: database.deadline) }

@@ -55,7 +55,7 @@ package final class Transaction {
             // Run again from the start, the transaction would prepare the statement anew.
             let error: DatabaseError =
                 state.decision == .prepareAgain ? .unavailable(.contention) : state.error(subject: subject)
-            database.report(call.name, state, error)
+            database.report(call.name, state, error, on: session)
             throw error
         case .lost(let reason): throw .unavailable(reason)
         case .aborted, .unsent, nil: throw .unavailable(.dependency)

@@ -76,6 +76,7 @@ struct MigrationSession {
         switch outcome {
         case .rows(let result): return result
         case .failed(let state, _):
+            database.note(session.refusal)
             if case .unavailable(let reason) = state.error(subject: ""), reason != .misconfigured {
                 throw .unavailable(.unavailable(reason))
             }

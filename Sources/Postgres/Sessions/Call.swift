@@ -5,6 +5,8 @@ import Telemetry
 final class Call {
     enum Text {
         case prepared(Statement, Parameters)
+        /// Run once: not prepared under its name.
+        case unnamed(Statement, Parameters)
         /// Without parameters and not prepared: BEGIN, COMMIT, SET.
         case plain(StaticString)
     }
@@ -42,7 +44,7 @@ final class Call {
 
     var name: String {
         switch text {
-        case .prepared(let statement, _): statement.name
+        case .prepared(let statement, _), .unnamed(let statement, _): statement.name
         case .plain(let text): text.description
         }
     }

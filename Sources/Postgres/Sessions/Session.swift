@@ -47,6 +47,8 @@ final class Session {
     var role = Role.lent
     /// Called for each NOTIFY that arrives.
     var onNotification: (() -> Void)?
+    /// Of the last statement that the server refused.
+    private(set) var refusal: StatementRefusal?
     /// The host does not take writes: not to be used again.
     private(set) var isReadOnlyHost = false
 
@@ -135,6 +137,12 @@ final class Session {
             guard PQsendQueryParams(connection, text.description, 0, nil, nil, nil, nil, 1) == 1 else {
                 return failSend()
             }
+        case .unnamed(let statement, let parameters):
+            let types = statement.parameters.map { Oid($0.oid) }
+            let sent = parameters.withPointers { count, values, lengths, formats in
+                PQsendQueryParams(connection, statement.sql.text, count, types, values, lengths, formats, 1)
+            }
+            guard sent == 1 else { return failSend() }
         case .prepared(let statement, let parameters):
             let name = preparations.serverName(of: statement)
             if preparations.begin(statement) {
@@ -232,6 +240,7 @@ final class Session {
             settle(step, .rows(result))
         case PGRES_FATAL_ERROR:
             let state = result.sqlState
+            refusal = StatementRefusal(state: state, message: result.message)
             let isLost = connection.map { PQstatus($0) == CONNECTION_BAD } ?? true
             if isLost || state.decision == .connectionLost { return lose(.dependency) }
             if state.decision == .readOnlyHost { isReadOnlyHost = true }
@@ -369,7 +378,9 @@ final class Session {
             }
             let result = ResultHandle(pointer)
             switch result.status {
-            case PGRES_FATAL_ERROR: script.record(.failed(result.sqlState, subject: result.subject))
+            case PGRES_FATAL_ERROR:
+                refusal = StatementRefusal(state: result.sqlState, message: result.message)
+                script.record(.failed(result.sqlState, subject: result.subject))
             case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH: return lose(.misconfigured)
             default: script.record(.rows(result))
             }

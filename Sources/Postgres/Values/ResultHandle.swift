@@ -19,6 +19,9 @@ final class ResultHandle: @unchecked Sendable {
 
     var sqlState: SQLState { SQLState(field(sallyport_diag_sqlstate)) }
 
+    /// The server's primary message, without details and hints.
+    var message: String { field(sallyport_diag_message_primary) }
+
     /// The name of the constraint or column that an error is about; empty when there is none.
     var subject: String {
         let constraint = field(sallyport_diag_constraint_name)

@@ -10,7 +10,7 @@ enum CommandKeyring {
     enum Problem: Error, Equatable {
         case noKEK
         case badKEK
-        case unreachable(DatabaseError)
+        case unreachable(CommandFailure)
         case notOpened
         case none
 
@@ -25,10 +25,10 @@ enum CommandKeyring {
         }
     }
 
-    static func load(_ url: Secret<String>, _ keys: [Secret<[UInt8]>]) -> Result<Keyring, Problem> {
+    static func load(_ url: DatabaseURL, _ keys: [Secret<[UInt8]>]) -> Result<Keyring, Problem> {
         guard !keys.isEmpty else { return .failure(.noKEK) }
         guard let sealing = try? KeyEncryptionKeys(keys) else { return .failure(.badKEK) }
-        do throws(DatabaseError) {
+        do throws(CommandFailure) {
             return try CommandDatabase(url: url, isReadOnly: true).use { database async throws(DatabaseError) in
                 let keyring = PostgresKeyring(
                     databases: LoopDatabases([LoopDatabases.Pair(main: database, identity: database)]),
@@ -38,9 +38,10 @@ enum CommandKeyring {
                 } catch {
                     switch error {
                     case .starting: return .failure(.none)
-                    case .misconfigured: return .failure(.notOpened)
-                    case .busy: return .failure(.unreachable(.unavailable(.busy)))
-                    case .dependency, .stopping: return .failure(.unreachable(.unavailable(.dependency)))
+                    case .misconfigured where keyring.isSealedByAnotherKey: return .failure(.notOpened)
+                    case .misconfigured: throw .unavailable(.misconfigured)
+                    case .busy: throw .unavailable(.busy)
+                    case .dependency, .stopping: throw .unavailable(.dependency)
                     }
                 }
             }

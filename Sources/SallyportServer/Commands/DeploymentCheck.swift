@@ -40,9 +40,9 @@ struct DeploymentCheck {
     }
 
     /// Whether the database answers at all.
-    private func checkMigrations(_ url: Secret<String>, _ report: inout DoctorReport) -> Bool {
+    private func checkMigrations(_ url: DatabaseURL, _ report: inout DoctorReport) -> Bool {
         let statuses: [MigrationStatus]
-        do throws(MigrationError) {
+        do throws(CommandFailure) {
             statuses = try MigratedDatabase(url: url).statuses()
         } catch {
             report.add(.fault, "database", error.description)
@@ -64,7 +64,7 @@ struct DeploymentCheck {
         return isComplete
     }
 
-    private func checkKeys(_ url: Secret<String>, _ report: inout DoctorReport) -> Keyring? {
+    private func checkKeys(_ url: DatabaseURL, _ report: inout DoctorReport) -> Keyring? {
         switch CommandKeyring.load(url, settings.keyEncryptionKeys) {
         case .failure(let problem):
             report.add(problem == .none ? .warning : .fault, "keys", problem.sentence)
@@ -96,7 +96,7 @@ struct DeploymentCheck {
         guard let url = settings.identityDatabaseURL ?? settings.databaseURL, let main = settings.databaseURL,
             let mapping = try? settings.identityMapping()
         else { return }
-        do throws(DatabaseError) {
+        do throws(CommandFailure) {
             let fault = try CommandDatabase(url: url, isReadOnly: true).use { database async throws(DatabaseError) in
                 do throws(IdentityCatalog.ReadFailure) {
                     _ = try await IdentityCatalog.read(mapping, from: database)

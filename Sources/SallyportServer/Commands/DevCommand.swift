@@ -36,8 +36,8 @@ struct DevCommand {
 
     private func serve(_ postgres: EmbeddedPostgres, _ folder: String, _ environment: ProcessEnvironment) -> Int32 {
         let url = postgres.connectionURL(database: Self.database)
-        do throws(MigrationError) {
-            _ = try MigratedDatabase(url: Secret(url)).migrate(isStandalone: true)
+        do throws(CommandFailure) {
+            _ = try MigratedDatabase(url: DatabaseURL(Secret(url))).migrate(isStandalone: true)
         } catch {
             environment.complain(error.description)
             return 1

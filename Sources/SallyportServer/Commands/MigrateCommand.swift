@@ -10,7 +10,7 @@ struct MigrateCommand {
     func run(_ reader: SettingsReader, _ environment: ProcessEnvironment) -> Int32 {
         guard let settings = environment.settings(reader, for: .inspecting) else { return 1 }
         guard let url = environment.required(settings.databaseURL) else { return 1 }
-        do throws(MigrationError) {
+        do throws(CommandFailure) {
             if showsStatus {
                 let statuses = try MigratedDatabase(url: url).statuses(isStandalone: isStandalone)
                 for status in statuses { environment.say(Self.line(status)) }
@@ -38,15 +38,15 @@ struct MigrateCommand {
 
 /// The migrations of a database, for a command.
 struct MigratedDatabase {
-    let url: Secret<String>
+    let url: DatabaseURL
 
-    func migrate(isStandalone: Bool) throws(MigrationError) -> [String] {
+    func migrate(isStandalone: Bool) throws(CommandFailure) -> [String] {
         try use(isStandalone) { runner, database async throws(MigrationError) in
             try await runner.apply(on: database, clock: SystemClock())
         }
     }
 
-    func statuses(isStandalone: Bool = false) throws(MigrationError) -> [MigrationStatus] {
+    func statuses(isStandalone: Bool = false) throws(CommandFailure) -> [MigrationStatus] {
         try use(isStandalone) { runner, database async throws(MigrationError) in
             try await runner.status(on: database)
         }
@@ -56,22 +56,18 @@ struct MigratedDatabase {
     private func use<Item: Sendable>(
         _ isStandalone: Bool,
         _ body: @escaping @Sendable (MigrationRunner, Database) async throws(MigrationError) -> [Item]
-    ) throws(MigrationError) -> [Item] {
-        let result: Result<[Item], MigrationError>
-        do throws(DatabaseError) {
-            result = try CommandDatabase(url: url).use { database async throws(DatabaseError) in
-                do throws(MigrationError) {
-                    var items = try await body(MigrationRunner(migrations: Migrations.all), database)
-                    if isStandalone {
-                        items += try await body(MigrationRunner(migrations: Migrations.standalone), database)
-                    }
-                    return .success(items)
-                } catch {
-                    return .failure(error)
+    ) throws(CommandFailure) -> [Item] {
+        let result = try CommandDatabase(url: url).use {
+            database async throws(DatabaseError) -> Result<[Item], CommandFailure> in
+            do throws(MigrationError) {
+                var items = try await body(MigrationRunner(migrations: Migrations.all), database)
+                if isStandalone {
+                    items += try await body(MigrationRunner(migrations: Migrations.standalone), database)
                 }
+                return .success(items)
+            } catch {
+                return .failure(CommandFailure(description: database.explanation(of: error)))
             }
-        } catch {
-            throw .unavailable(error)
         }
         return try result.get()
     }

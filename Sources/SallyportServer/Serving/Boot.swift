@@ -46,10 +46,18 @@ struct Boot: Sendable {
 
     /// Waits for the database as long as it takes; runs on the first loop.
     func run() async throws(StartFailure) -> Started {
+        // Once: it takes connections beside those of the pools.
+        try await waiting { () async throws(Attempt) in try await refusePoolers() }
+        return try await waiting { () async throws(Attempt) in try await attempt() }
+    }
+
+    private func waiting<Value>(
+        _ step: () async throws(Attempt) -> Value
+    ) async throws(StartFailure) -> Value {
         var pause = Limits.startPauseMin
         while true {
             do throws(Attempt) {
-                return try await attempt()
+                return try await step()
             } catch {
                 switch error {
                 case .failed(let failure): throw failure
@@ -69,7 +77,7 @@ struct Boot: Sendable {
 
     private func attempt() async throws(Attempt) -> Started {
         try await verifySchema()
-        let deployment = try await database { () async throws(DatabaseError) in
+        let deployment = try await database(loops.first.main) { () async throws(DatabaseError) in
             try await Deployment.claim(kind, in: loops.first.main)
         }
         guard deployment.kind == kind else {
@@ -78,10 +86,10 @@ struct Boot: Sendable {
         // Before the first key is made: it says when.
         let clockFollowing = ClockFollowing(clock: clock, database: loops.first.main, logger: logger)
         try await database { () async throws(DatabaseError) in try await clockFollowing.start() }
-        try await domain { () async throws(AuthDomain.Unavailability) in try await keyring.loadOrCreate() }
+        try await loadKeys()
         let mapping = try setting { () throws(SettingProblem) in try settings.identityMapping() }
         let catalog = try await catalog(mapping)
-        try await database { () async throws(DatabaseError) in
+        try await database(loops.first.main) { () async throws(DatabaseError) in
             try await mapping.record(in: loops.first.main, ifAlsoOf: loops.first.identity)
         }
         try await checkTimeZone(mapping)
@@ -104,6 +112,27 @@ struct Boot: Sendable {
             database: loops.first.main)
     }
 
+    /// Before the first prepared statement, which would fail by chance.
+    private func refusePoolers() async throws(Attempt) {
+        let (main, identity) = (loops.first.main, loops.first.identity)
+        for (url, database) in [("SALLYPORT_DATABASE_URL", main), ("SALLYPORT_IDENTITY_DATABASE_URL", identity)] {
+            if database === main, url != "SALLYPORT_DATABASE_URL" { continue }
+            let fault = try await self.database(database) { () async throws(DatabaseError) in
+                try await database.poolerFault()
+            }
+            if let fault { throw .failed(.setting(SettingProblem(name: url, message: fault.description))) }
+        }
+    }
+
+    /// With another key-encryption key than the one that sealed the keys nothing gets better by waiting.
+    private func loadKeys() async throws(Attempt) {
+        do throws(Attempt) {
+            try await domain { () async throws(AuthDomain.Unavailability) in try await keyring.loadOrCreate() }
+        } catch {
+            throw keyring.isSealedByAnotherKey ? .failed(.otherKeyEncryptionKey) : error
+        }
+    }
+
     private func verifySchema() async throws(Attempt) {
         do throws(MigrationError) {
             let unknown = try await MigrationRunner(migrations: Migrations.all).verify(on: loops.first.main)
@@ -112,7 +141,7 @@ struct Boot: Sendable {
             }
         } catch {
             switch error {
-            case .unavailable(let reason): throw .unavailable(reason.description)
+            case .unavailable: throw .unavailable(loops.first.main.explanation(of: error))
             case .pending: throw .failed(.schema("\(error); run `sallyport migrate` with this version"))
             case .changed, .databaseIsNewer, .outOfOrder, .failed: throw .failed(.schema(error.description))
             }
@@ -124,7 +153,8 @@ struct Boot: Sendable {
             return try await IdentityCatalog.read(mapping, from: loops.first.identity)
         } catch {
             switch error {
-            case .unavailable(let reason): throw .unavailable(reason.description)
+            case .unavailable(let reason):
+                throw .unavailable("identity store: " + loops.first.identity.explanation(of: reason))
             case .problem(let problem): throw .failed(.identityStore(problem.description))
             }
         }
@@ -184,11 +214,13 @@ struct Boot: Sendable {
                 policy: policy, store: store, identities: store, keys: keyring,
                 signer: BatchSigner(logger: logger, mints: measures.mints), sealing: sealing,
                 sessionTokens: sessionTokens, lookup: settings.tokenLookup, clock: clock, random: random,
-                throttle: throttle),
-            devices: DeviceService(store: store, sessions: store, gate: gate, clock: clock),
+                throttle: throttle, turns: loops.turns),
+            devices: DeviceService(
+                store: store, sessions: store, gate: gate, turns: loops.turns, clock: clock),
             gate: gate,
             issued: IssuedTokens(
-                policy: policy, store: store, gate: gate, keys: keyring, sealing: sealing, clock: clock),
+                policy: policy, store: store, gate: gate, keys: keyring, sealing: sealing, turns: loops.turns,
+                clock: clock),
             revocations: RevocationFeed(
                 policy: policy, store: store, clock: clock,
                 pause: { duration in await EventLoop.current?.sleep(for: duration) },
@@ -210,9 +242,11 @@ struct Boot: Sendable {
     }
 
     private func database<Value>(
-        _ body: () async throws(DatabaseError) -> Value
+        _ database: Database, _ body: () async throws(DatabaseError) -> Value
     ) async throws(Attempt) -> Value {
-        do throws(DatabaseError) { return try await body() } catch { throw .unavailable(error.description) }
+        do throws(DatabaseError) { return try await body() } catch {
+            throw .unavailable(database.explanation(of: error))
+        }
     }
 
     private func domain<Value>(
@@ -221,7 +255,9 @@ struct Boot: Sendable {
         do throws(AuthDomain.Unavailability) {
             return try await body()
         } catch {
-            throw .unavailable(error.rawValue)
+            throw .unavailable(
+                error == .misconfigured
+                    ? loops.first.main.explanation(of: .unavailable(.misconfigured)) : error.rawValue)
         }
     }
 
@@ -246,6 +282,7 @@ enum StartFailure: Error, Equatable, CustomStringConvertible {
     case schema(String)
     case wrongDeployment(database: String, server: String)
     case noIdentitySecret
+    case otherKeyEncryptionKey
     case identityStore(String)
     case setting(SettingProblem)
     case address(String)
@@ -258,6 +295,9 @@ enum StartFailure: Error, Equatable, CustomStringConvertible {
         case .noIdentitySecret:
             "SALLYPORT_IDENTITY_SECRETS: must be set to the secret of your Better Auth application, or "
                 + "SALLYPORT_IDENTITY_ALLOW_UNSIGNED to true to take unsigned session tokens"
+        case .otherKeyEncryptionKey:
+            "SALLYPORT_KEK: does not open the keys in the database: set the key that sealed them, alone or in a list "
+                + "behind a new one"
         case .identityStore(let what):
             "identity store: \(what). `sallyport identity inspect` says what is there; without a Better Auth application "
                 + "`sallyport migrate --standalone` makes the tables"

@@ -1,7 +1,6 @@
 import AuthStore
 import Glibc
 import Postgres
-import Primitives
 import Reactor
 import Telemetry
 
@@ -11,26 +10,40 @@ struct Loops: Sendable {
     let databases: LoopDatabases
     let first: LoopDatabases.Pair
     let pairs: [LoopDatabases.Pair]
+    /// At the write connections of all loops.
+    let turns: SharedTurns
 
+    /// - Parameter identity: `nil`: the identity store is in our database.
     init(
-        count: Int, database: Secret<String>, identity: Secret<String>, logger: Logger
+        _ budget: ConnectionBudget, database: DatabaseURL, identity: DatabaseURL?, logger: Logger
     ) throws(SettingProblem) {
         var all: [EventLoop] = []
         var pairs: [LoopDatabases.Pair] = []
-        for index in 0..<count {
+        for index in 0..<budget.loops {
             let loop = try Self.loop(index, logger)
             all.append(loop)
+            var configuration = DatabaseConfiguration(applicationName: "sallyport")
+            configuration.readConnectionsMax = budget.readers
+            configuration.exclusiveConnectionsMax = budget.writers
+            let main = try Self.database(
+                database, on: loop, configuration, setting: "SALLYPORT_DATABASE_URL", logger)
+            configuration.isReadOnly = true
+            configuration.readConnectionsMax = budget.identityReaders
+            configuration.exclusiveConnectionsMax = 0
             pairs.append(
                 LoopDatabases.Pair(
-                    main: try Self.database(
-                        database, on: loop, isReadOnly: false, setting: "SALLYPORT_DATABASE_URL", logger),
-                    identity: try Self.database(
-                        identity, on: loop, isReadOnly: true, setting: "SALLYPORT_IDENTITY_DATABASE_URL", logger)))
+                    main: main,
+                    identity: budget.identityReaders == 0
+                        ? main
+                        : try Self.database(
+                            identity ?? database, on: loop, configuration,
+                            setting: "SALLYPORT_IDENTITY_DATABASE_URL", logger)))
         }
         self.all = all
         self.pairs = pairs
         first = pairs[0]
         databases = LoopDatabases(pairs)
+        turns = SharedTurns(loops: all, places: budget.writers)
     }
 
     func start() {
@@ -64,14 +77,13 @@ struct Loops: Sendable {
     }
 
     private static func database(
-        _ url: Secret<String>, on loop: EventLoop, isReadOnly: Bool, setting: String, _ logger: Logger
+        _ url: DatabaseURL, on loop: EventLoop, _ configuration: DatabaseConfiguration, setting: String,
+        _ logger: Logger
     ) throws(SettingProblem) -> Database {
-        var configuration = DatabaseConfiguration(applicationName: "sallyport")
-        configuration.isReadOnly = isReadOnly
-        do throws(DatabaseError) {
+        do throws(DatabaseFault) {
             return try Database(url: url, loop: loop, configuration: configuration, logger: logger)
         } catch {
-            throw SettingProblem(name: setting, message: "is not a URI that libpq can read")
+            throw SettingProblem(name: setting, message: error.description)
         }
     }
 }

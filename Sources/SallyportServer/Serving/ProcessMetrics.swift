@@ -48,7 +48,8 @@ final class ProcessMetrics: Sendable {
                     let due = ContinuousClock.now + Limits.loopSampling
                     await loop.sleep(for: Limits.loopSampling)
                     lag.observe(max(.zero, due.duration(to: .now)))
-                    let loads = [("main", pair.main.load), ("identity", pair.identity.load)]
+                    var loads = [(database: "main", load: pair.main.load)]
+                    if pair.identity !== pair.main { loads.append(("identity", pair.identity.load)) }
                     self.loads.withLock { $0[index] = loads }
                 }
             }

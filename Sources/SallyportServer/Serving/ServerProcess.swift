@@ -72,9 +72,18 @@ struct ServerProcess {
         do throws(SettingProblem) {
             sealing = try settings.sealing()
             reloads = try CertificateReloads(settings, clock: SystemClock(), logger: logger)
-            loops = try Loops(
-                count: settings.workers ?? Loops.coreCount, database: url,
-                identity: settings.identityDatabaseURL ?? url, logger: logger)
+            let workers = settings.workers ?? Loops.coreCount
+            let identity = settings.separateIdentityURL
+            let budget = ConnectionBudget(
+                connections: settings.databaseConnections,
+                roleLimit: settings.databaseConnections == nil ? RoleLimit.read(url) : nil, workers: workers,
+                hasIdentityURL: identity != nil)
+            if budget.loops < workers {
+                logger.warning(
+                    "fewer event loops than workers: SALLYPORT_DATABASE_CONNECTIONS or the role's limit allows no more",
+                    [LogField("loops", budget.loops), LogField("workers", workers)])
+            }
+            loops = try Loops(budget, database: url, identity: identity, logger: logger)
         } catch {
             throw .setting(error)
         }

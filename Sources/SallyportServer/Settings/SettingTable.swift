@@ -42,6 +42,10 @@ enum SettingTable {
             "SALLYPORT_WORKERS", "one a core", "event loops", \.workers,
             { (text: String) throws(SettingFault) in try SettingValue.number(1...64)(text) }),
         Setting(
+            "SALLYPORT_DATABASE_CONNECTIONS", "6 a loop and 1",
+            "connections of the process to its database, 3 or more; under 2 a loop and 1 fewer loops start",
+            \.databaseConnections, SettingValue.databaseConnections),
+        Setting(
             "SALLYPORT_LOG_LEVEL", "info", "debug, info, warning or error; none shows secrets", \.logLevel,
             SettingValue.logLevel),
         Setting(
@@ -163,7 +167,8 @@ enum SettingTable {
 
     /// Defaults in words, which stand for something that is known later.
     static let describedDefaults: Set<String> = [
-        "SALLYPORT_WORKERS", "SALLYPORT_AUDIENCES", "SALLYPORT_GATED_SCOPES", "SALLYPORT_GATED_AUDIENCES",
-        "SALLYPORT_REPLAY_WINDOW", "SALLYPORT_IDENTITY_DATABASE_URL", "SALLYPORT_IDENTITY_COLUMNS",
+        "SALLYPORT_WORKERS", "SALLYPORT_DATABASE_CONNECTIONS", "SALLYPORT_AUDIENCES", "SALLYPORT_GATED_SCOPES",
+        "SALLYPORT_GATED_AUDIENCES", "SALLYPORT_REPLAY_WINDOW", "SALLYPORT_IDENTITY_DATABASE_URL",
+        "SALLYPORT_IDENTITY_COLUMNS",
     ]
 }

@@ -1,4 +1,5 @@
 import AuthDomain
+import Postgres
 import Primitives
 import Reactor
 import Telemetry
@@ -103,12 +104,14 @@ enum SettingValue {
 
     static func gatedScopes(_ text: String) throws(SettingFault) -> ScopeSet? { try scopes(text) }
 
-    static func databaseURL(_ text: String) throws(SettingFault) -> Secret<String>? {
+    static func databaseURL(_ text: String) throws(SettingFault) -> DatabaseURL? {
         guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") else {
             throw SettingFault("a URI that begins with postgresql://")
         }
-        return Secret(text)
+        return DatabaseURL(Secret(text))
     }
+
+    static func databaseConnections(_ text: String) throws(SettingFault) -> Int? { try number(3...10_000)(text) }
 
     static func address(_ text: String) throws(SettingFault) -> SocketAddress? {
         guard let address = SocketAddress(text) else {

@@ -2,14 +2,17 @@ import AuthAPI
 import AuthDomain
 import AuthStore
 import Crypto
+import Postgres
 import Primitives
 import Reactor
 import Telemetry
 
 /// Everything that an operator can set, checked. Rows and defaults are in `SettingTable`.
 package struct Settings: Sendable {
-    var databaseURL: Secret<String>?
-    var identityDatabaseURL: Secret<String>?
+    var databaseURL: DatabaseURL?
+    var identityDatabaseURL: DatabaseURL?
+    /// Of the process; `nil` stands for a number a loop.
+    var databaseConnections: Int?
     var issuer: Issuer?
     var keyEncryptionKeys: [Secret<[UInt8]>] = []
     var listen: SocketAddress?
@@ -91,6 +94,11 @@ extension Settings {
                 name: "SALLYPORT_KEK",
                 message: keyEncryptionKeys.isEmpty ? "must be set" : "no key may be given twice")
         }
+    }
+
+    /// The identity store's, where it is not the one of our database.
+    var separateIdentityURL: DatabaseURL? {
+        identityDatabaseURL.flatMap { $0.text.exposed == databaseURL?.text.exposed ? nil : $0 }
     }
 
     var keySchedule: KeySchedule { KeySchedule(publishLead: publishLead, rotation: keyRotation) }

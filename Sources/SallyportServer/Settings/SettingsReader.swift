@@ -1,3 +1,4 @@
+import Postgres
 import Primitives
 
 /// Reads settings from the environment and a file, and reports every problem at once.
@@ -12,12 +13,17 @@ package struct SettingsReader {
     /// What was given, after `…_FILE` has been read; the file's lines below the environment's variables.
     package let values: [String: String]
     private var problems: [SettingProblem] = []
+    /// Where values came from a file.
+    private var files: [String: String] = [:]
+    private let readFile: @Sendable (String) -> String?
 
     /// - Parameters:
     ///   - environment: all variables; those that do not begin with `SALLYPORT_` are left alone.
     ///   - file: the text of `--config`: lines `NAME=value`, `#` begins a comment line.
-    ///   - readFile: for secrets from files.
-    package init(environment: [String: String], file: String?, readFile: (String) -> String?) {
+    ///   - readFile: for secrets from files, at the start; for database URLs before each new connection too.
+    package init(
+        environment: [String: String], file: String?, readFile: @escaping @Sendable (String) -> String?
+    ) {
         var given: [String: String] = [:]
         var problems: [SettingProblem] = []
         for line in file?.split(whereSeparator: \.isNewline) ?? [] {
@@ -32,6 +38,7 @@ package struct SettingsReader {
         given.merge(environment.filter { $0.key.hasPrefix("SALLYPORT_") }) { _, fromEnvironment in fromEnvironment }
 
         var values: [String: String] = [:]
+        var files: [String: String] = [:]
         for (name, value) in given where !value.isEmpty {
             guard let setting = Self.setting(named: name) else {
                 problems.append(SettingProblem(name: name, message: "there is no such setting"))
@@ -45,11 +52,14 @@ package struct SettingsReader {
                 problems.append(SettingProblem(name: name, message: "given beside \(setting.name): use one of the two"))
             } else if let content = readFile(value) {
                 values[setting.name] = Self.trimmed(content)
+                files[setting.name] = value
             } else {
                 problems.append(SettingProblem(name: name, message: "the file cannot be read"))
             }
         }
+        self.readFile = readFile
         self.values = values
+        self.files = files
         self.problems = problems
     }
 
@@ -71,11 +81,28 @@ package struct SettingsReader {
                 problems.append(SettingProblem(name: setting.name, message: "must be \(error.expected)"))
             }
         }
+        for (name, member) in Self.databaseURLs {
+            guard let url = settings[keyPath: member] else { continue }
+            if let fault = url.fault { problems.append(SettingProblem(name: name, message: fault.description)) }
+            if let path = files[name] { settings[keyPath: member] = rereading(url, from: path) }
+        }
         do throws(SettingProblem) { _ = try settings.identityMapping() } catch { problems.append(error) }
         problems += settings.gateProblems
         if let problem = certificateProblem { problems.append(problem) }
         guard problems.isEmpty else { throw SettingProblems(all: problems.sorted { $0.name < $1.name }) }
         return settings
+    }
+
+    private static var databaseURLs: [(String, WritableKeyPath<Settings, DatabaseURL?>)] {
+        [
+            ("SALLYPORT_DATABASE_URL", \.databaseURL), ("SALLYPORT_IDENTITY_DATABASE_URL", \.identityDatabaseURL),
+        ]
+    }
+
+    private func rereading(_ url: DatabaseURL, from path: String) -> DatabaseURL {
+        DatabaseURL(url.text) { [readFile] in
+            readFile(path).flatMap { try? SettingValue.databaseURL(Self.trimmed($0)) }?.text
+        }
     }
 
     /// A setting, or the one whose value `…_FILE` names the file of; only secrets come from files.
