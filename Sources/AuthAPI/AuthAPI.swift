@@ -82,7 +82,8 @@ package struct AuthAPI: HTTPApplication {
         ]
         if let client { fields.append(LogField("client.address", client.description)) }
         if case .unacceptable(.malformed(let part)) = refusal { fields.append(LogField("http.part", part.rawValue)) }
-        services.logger.log(failure.code.row.level, "request refused", fields)
+        // Each of these costs a client next to nothing, and comes before any rate limit.
+        services.logger.throttled(failure.code.row.level, "request refused", of: failure.code.row.reason, fields)
         return response
     }
 

@@ -35,7 +35,8 @@ package final class PostgresStore: Sendable {
     func notice(_ seen: SeenSession) {
         let ahead = seen.session.createdAt - seen.seenAt
         guard ahead > AuthDomain.Limits.clockSkew else { return }
-        logger.warning(
+        logger.throttled(
+            .warning,
             "a session was made in the future: the clocks of the application and of this server differ",
             [LogField("identity.ahead_s", ahead.wholeSeconds)])
     }
@@ -50,9 +51,10 @@ package final class PostgresStore: Sendable {
             // The message of the database stays out: it may quote what the function has read.
             switch error {
             case .functionFailed(let sqlState):
-                logger.error("custom_claims failed", [LogField("db.sqlstate", sqlState)])
+                logger.throttled(
+                    .error, "custom_claims failed", of: sqlState, [LogField("db.sqlstate", sqlState)])
             case .unavailable(.misconfigured):
-                logger.error("custom_claims cannot be called, or misses what it needs")
+                logger.throttled(.error, "custom_claims cannot be called, or misses what it needs")
             default: break
             }
             throw error
@@ -63,13 +65,14 @@ package final class PostgresStore: Sendable {
         do throws(CustomClaims.Failure) {
             claims = try CustomClaims(json: Array(text.utf8))
         } catch {
-            logger.error(
-                "custom_claims returned no object of at most 2 KiB", [LogField("reason", "\(error)")])
+            logger.throttled(
+                .error, "custom_claims returned no object of at most 2 KiB", [LogField("reason", "\(error)")])
             throw .unavailable(.misconfigured)
         }
         if !claims.dropped.isEmpty {
-            logger.warning(
-                "custom_claims returned reserved names", [LogField("dropped", claims.dropped.joined(separator: " "))])
+            logger.throttled(
+                .warning, "custom_claims returned reserved names",
+                [LogField("dropped", claims.dropped.joined(separator: " "))])
         }
         return claims
     }

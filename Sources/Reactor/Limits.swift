@@ -23,7 +23,4 @@ enum Limits {
 
     /// Pause of accepting when the process is out of descriptors.
     static let acceptPause = Duration.milliseconds(100)
-
-    /// At most one log line about exhausted descriptors in this time.
-    static let exhaustionLogEvery = Duration.seconds(5)
 }

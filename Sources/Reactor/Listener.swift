@@ -15,7 +15,6 @@ package final class Listener: EventHandler, @unchecked Sendable {
     private var token: UInt64?
     private var acceptor: UnsafeContinuation<Void, Never>?
     private var mayAccept = true
-    private var lastExhaustionLog: MonotonicInstant?
 
     /// May be called from any thread; the listener joins the loop at its first `accept`.
     package init(_ address: SocketAddress, on loop: EventLoop) throws(ReactorError) {
@@ -108,7 +107,7 @@ package final class Listener: EventHandler, @unchecked Sendable {
                 do {
                     return try Socket(accepted, peer: peer, on: loop)
                 } catch {
-                    loop.logger.warning("connection dropped", [LogField("reason", "\(error)")])
+                    loop.logger.throttled(.warning, "connection dropped", [LogField("reason", "\(error)")])
                     continue
                 }
             }
@@ -119,7 +118,7 @@ package final class Listener: EventHandler, @unchecked Sendable {
             case EINTR, ECONNABORTED, EPROTO:
                 continue
             default:
-                reportExhaustion(errno)
+                loop.logger.throttled(.error, "out of descriptors, accepting pauses", [LogField("errno", errno)])
                 shedOne()
                 return nil
             }
@@ -133,13 +132,6 @@ package final class Listener: EventHandler, @unchecked Sendable {
         let accepted = cl_accept(descriptor, nil, nil)
         if accepted >= 0 { Glibc.close(accepted) }
         spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
-    }
-
-    private func reportExhaustion(_ reason: Int32) {
-        let now = MonotonicInstant.now()
-        if let last = lastExhaustionLog, now < last + Limits.exhaustionLogEvery { return }
-        lastExhaustionLog = now
-        loop.logger.error("out of descriptors, accepting pauses", [LogField("errno", reason)])
     }
 
     private func resumeAcceptor() {

@@ -58,9 +58,9 @@ extension SignatureEngine {
         do throws(CryptoError) {
             let signatures = try sign(batch)
             if signatures.count == batch.count { return signatures }
-            logger.error("a signature engine returned the wrong number of signatures")
+            logger.throttled(.error, "a signature engine returned the wrong number of signatures")
         } catch {
-            logger.error("signing failed", [LogField("crypto.error", "\(error)")])
+            logger.throttled(.error, "signing failed", [LogField("crypto.error", "\(error)")])
         }
         throw .dependency
     }

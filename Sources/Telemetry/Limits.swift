@@ -2,6 +2,9 @@ enum Limits {
     /// Bytes of log lines that may wait for a slow reader: some thousand lines, a minute of a busy server's warnings.
     static let logQueueBytesMax = 1 << 20
 
+    /// Between two lines of one kind that clients can cause without bound.
+    static let throttleInterval = Duration.seconds(5)
+
     /// Nanoseconds for which lines come together before they are written: 200 writes a second at most.
     static let logGatherNanoseconds = 5_000_000
 

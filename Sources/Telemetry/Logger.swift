@@ -26,6 +26,7 @@ package struct Logger: Sendable {
     private let level: Level
     private let clock: (any WallClock)?
     private let sink: (any LogSink)?
+    private let throttle = LogThrottle()
     private var context: [LogField] = []
 
     package init(level: Level, clock: any WallClock, sink: any LogSink) {
@@ -48,6 +49,19 @@ package struct Logger: Sendable {
     package func info(_ message: StaticString, _ fields: [LogField] = []) { log(.info, message, fields) }
     package func warning(_ message: StaticString, _ fields: [LogField] = []) { log(.warning, message, fields) }
     package func error(_ message: StaticString, _ fields: [LogField] = []) { log(.error, message, fields) }
+
+    /// For what clients can cause without bound: at most one line of the same message in `Limits.throttleInterval`, with the
+    /// number of `occurrences` since the line before.
+    ///
+    /// - Parameter kind: lines of one message that are throttled apart. Never text of a client: kinds are kept for good.
+    package func throttled(
+        _ level: Level, _ message: StaticString, of kind: String = "", _ fields: [LogField] = []
+    ) {
+        guard let clock, writes(level),
+            let occurrences = throttle.admit(LogThrottle.Kind(message.description, kind), at: clock.now())
+        else { return }
+        log(level, message, fields + [LogField("occurrences", occurrences)])
+    }
 
     /// Whether a line of this level is written: ask before making the fields of one for each request.
     package func writes(_ level: Level) -> Bool { sink != nil && level >= self.level }

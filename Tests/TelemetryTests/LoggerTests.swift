@@ -7,6 +7,12 @@ private struct FixedClock: WallClock {
     func now() -> Timestamp { Timestamp(microsecondsSinceEpoch: 1_800_000_000_123_456) }
 }
 
+private final class SetClock: WallClock {
+    let seconds = Locked<Int64>(0)
+
+    func now() -> Timestamp { Timestamp(secondsSinceEpoch: 1_800_000_000 + seconds.withLock { $0 }) }
+}
+
 private final class Recorder: LogSink {
     private let lines = Locked<[[UInt8]]>([])
 
@@ -37,6 +43,26 @@ struct LoggerTests {
                     "duration.ms": 12, "retried": true,
                 ]
             ])
+    }
+
+    @Test(
+        "of a line that clients cause without bound one is written in five seconds and kind, with the count of the others"
+    )
+    func throttled() {
+        let clock = SetClock()
+        let logger = Logger(level: .info, clock: clock, sink: recorder)
+        for kind in ["a", "b"] {
+            for _ in 0..<100 { logger.with([LogField("k", kind)]).throttled(.warning, "refused", of: kind) }
+        }
+        logger.throttled(.debug, "below the level")
+        clock.seconds.withLock { $0 = 4 }
+        logger.throttled(.warning, "refused", of: "a")
+        clock.seconds.withLock { $0 = 5 }
+        logger.throttled(.warning, "refused", of: "a")
+        // A clock that is set back silences nothing.
+        clock.seconds.withLock { $0 = -3_600 }
+        logger.throttled(.warning, "refused", of: "a")
+        #expect(recorder.objects.map { $0["occurrences"] } == [1, 1, 101, 1])
     }
 
     @Test("lines below the level are not written")

@@ -30,8 +30,9 @@ extension Database {
                 if attemptsLeft > 0 { continue }
                 throw .unavailable(.dependency)
             case .lost, nil:
-                logger.warning(
-                    "a connection was lost with a write on its way", [LogField("db.statement", statement.name)])
+                logger.throttled(
+                    .warning, "a connection was lost with a write on its way", of: statement.name,
+                    [LogField("db.statement", statement.name)])
                 throw .unavailable(.outcomeUnknown)
             }
         }

@@ -121,7 +121,7 @@ package final class Database: @unchecked Sendable {
         case .conflict, .missingReference, .unavailable(.contention):
             logger.debug("a statement was refused", fields)
         case .checkFailed, .functionFailed, .unavailable:
-            logger.warning("a statement failed", fields)
+            logger.throttled(.warning, "a statement failed", of: call, fields)
         }
     }
 }

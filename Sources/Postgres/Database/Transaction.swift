@@ -35,7 +35,7 @@ package final class Transaction {
         let commit = Call(.plain("COMMIT"), deadline: database.deadline)
         await session.exchange([commit])
         if case .lost = commit.outcome {
-            database.logger.warning("a connection was lost with a commit on its way")
+            database.logger.throttled(.warning, "a connection was lost with a commit on its way")
             throw .unavailable(.outcomeUnknown)
         }
         // A transaction that had failed before is rolled back, and COMMIT says so without an error.

@@ -167,8 +167,8 @@ extension Row {
     }
 
     private func mismatch(_ column: StaticString, oid: UInt32) -> DatabaseError {
-        rows.logger.error(
-            "a column is missing, null or of another type than the statement expects",
+        rows.logger.throttled(
+            .error, "a column is missing, null or of another type than the statement expects", of: rows.statement,
             [
                 LogField("db.statement", rows.statement), LogField("db.column", column.description),
                 LogField("db.type_oid", Int(oid)),
