@@ -19,12 +19,18 @@ final class Connection {
         case content
         /// The application, or the peer to take what was written.
         case working
+        /// The client to read the last answer.
+        case lingering
     }
 
     let server: LoopServer
+    /// Whose connections it is counted with.
+    let client: IPAddress?
     private(set) var phase = Phase.fresh
 
     private let socket: Socket
+    /// For one request to `Limits.reservedPaths` alone.
+    private let isReserved: Bool
     /// Between the socket and HTTP once the handshake is done. Deadlines and the close stay the socket's.
     private var tls: TLSStream?
     private var hasBegun = false
@@ -40,8 +46,10 @@ final class Connection {
     private var countedBytes = 0
     private lazy var peer = socket.peer.ipAddress
 
-    init(_ socket: Socket, of server: LoopServer) {
+    init(_ socket: Socket, of server: LoopServer, countedAs client: IPAddress? = nil, isReserved: Bool = false) {
         self.socket = socket
+        self.client = client
+        self.isReserved = isReserved
         self.server = server
         parser = RequestParser(limits: server.configuration.limits)
     }
@@ -96,7 +104,8 @@ final class Connection {
     private func begin() async throws(SocketError) -> Bool {
         if hasBegun { return true }
         hasBegun = true
-        socket.setDeadline(after: server.configuration.headerDeadline)
+        let deadline = server.configuration.headerDeadline
+        socket.setDeadline(after: isReserved ? min(deadline, Limits.reservedDeadline) : deadline)
         guard let context = server.configuration.certificates?.context else { return true }
         guard let stream = TLSStream(over: socket, context) else { return false }
         do throws(HandshakeError) {
@@ -240,7 +249,7 @@ final class Connection {
         // The first head's runs from the connection's begin.
         case .head: if !isFirstHead { socket.setDeadline(after: server.configuration.headerDeadline) }
         case .content: socket.setDeadline(after: server.configuration.bodyDeadline)
-        case .working: break
+        case .working, .lingering: break
         }
     }
 
@@ -255,10 +264,9 @@ final class Connection {
         body = []
         phase = .working
         socket.setDeadline(after: nil)
-        request.concurrency = server.beginAnswer()
-        let response = await server.application.respond(to: request)
-        server.endAnswer()
-        let keeps = head.keepsConnection && !response.closesConnection && !server.isDraining
+        let response = await respond(to: &request)
+        let keeps =
+            head.keepsConnection && !response.closesConnection && !server.isDraining && !isReserved
         write(response, isHead: request.method == .head, version: request.version, keeps: keeps)
         answerCount += 1
         if !keeps {
@@ -269,6 +277,15 @@ final class Connection {
         }
         if output.count >= Limits.outputBytesBatched { try await flush() }
         return true
+    }
+
+    private func respond(to request: inout HTTPRequest) async -> HTTPResponse {
+        if isReserved, !Limits.reservedPaths.contains(request.target.path) {
+            return server.application.refuse(.overloaded, of: request)
+        }
+        request.concurrency = server.beginAnswer()
+        defer { server.endAnswer() }
+        return await server.application.respond(to: request)
     }
 
     @inline(never)
@@ -312,6 +329,7 @@ final class Connection {
     /// Lets the client read the last answer: see `Limits.lingerBytesMax`.
     @inline(never)
     private func linger() async throws(SocketError) {
+        phase = .lingering
         tls?.finishWriting()
         socket.finishWriting()
         socket.setDeadline(after: Limits.lingerTime)

@@ -24,10 +24,12 @@ package final class HTTPServer: Sendable {
         self.application = application
         self.configuration = configuration
         self.logger = logger
-        count = ConnectionCount(limit: configuration.connectionsMax)
+        count = ConnectionCount(
+            limit: configuration.connectionsMax - configuration.connectionsReserved,
+            clientLimit: configuration.connectionsPerAddress)
     }
 
-    /// Connections that are open now, those at rest included.
+    /// Connections that are open now, those at rest included and those of the reserve excepted.
     package var openConnections: Int { count.open }
 
     /// Begins to accept; once only.
@@ -41,11 +43,14 @@ package final class HTTPServer: Sendable {
         for loop in loops.dropFirst() {
             listeners.append(try Listener(configuration.address.withPort(first.address.port), on: loop))
         }
-        for (loop, listener) in zip(loops, listeners) {
+        let reserve = configuration.connectionsReserved
+        for (index, (loop, listener)) in zip(loops, listeners).enumerated() {
             let part = LoopBound(
                 LoopServer(
                     loop: loop, listener: listener, application: application, configuration: configuration,
-                    share: configuration.waitingBytesMax / loops.count, count: count, logger: logger),
+                    share: configuration.waitingBytesMax / loops.count,
+                    reserve: reserve / loops.count + (index < reserve % loops.count ? 1 : 0),
+                    count: count, logger: logger),
                 on: loop)
             parts.withLock { $0.append(part) }
             loop.spawn { await part.value.acceptUntilClosed() }

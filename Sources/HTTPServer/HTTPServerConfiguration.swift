@@ -22,8 +22,12 @@ package struct HTTPServerConfiguration: Sendable {
     /// After this long without a byte a connection gives its task back: one that is used keeps it, the many that only
     /// stay open hold none.
     package var timeToRest: Duration
-    /// Connections of the whole process; one more is answered 503.
+    /// Connections of the whole process, those of the reserve included; one more is answered 503.
     package var connectionsMax: Int
+    /// Connections of one client: an IPv4 address or an IPv6 /64. `nil`: no limit.
+    package var connectionsPerAddress: Int?
+    /// Peers that speak for many clients, so that the limit of one is not theirs.
+    package var trustedProxies: TrustedProxies
     /// Bytes of the whole process in buffers of connections that wait for the rest of a message, beyond what each may
     /// hold anyway. Over it such a connection is answered 503.
     package var waitingBytesMax: Int
@@ -41,6 +45,8 @@ package struct HTTPServerConfiguration: Sendable {
         writeDeadline: Duration = .seconds(30),
         timeToRest: Duration = .seconds(1),
         connectionsMax: Int = usualConnectionsMax,
+        connectionsPerAddress: Int? = nil,
+        trustedProxies: TrustedProxies = TrustedProxies(),
         waitingBytesMax: Int = 268_435_456,
         certificates: TLSCertificates? = nil,
         clock: any WallClock
@@ -53,9 +59,20 @@ package struct HTTPServerConfiguration: Sendable {
         self.writeDeadline = writeDeadline
         self.timeToRest = timeToRest
         self.connectionsMax = connectionsMax
+        self.connectionsPerAddress = connectionsPerAddress
+        self.trustedProxies = trustedProxies
         self.waitingBytesMax = waitingBytesMax
         self.certificates = certificates
         self.clock = clock
+    }
+
+    /// Connections for `Limits.reservedPaths` alone, while all others are taken.
+    package var connectionsReserved: Int { min(Limits.connectionsReserved, connectionsMax / 4) }
+
+    /// Whose connections are counted together with those of this peer; `nil` for a trusted proxy.
+    func client(of peer: IPAddress) -> IPAddress? {
+        if trustedProxies.contains(peer) { return nil }
+        return peer.isIPv4 ? peer : peer.prefix(64)
     }
 
     /// What connections hold at most, in bytes of heap, whatever clients send and however slowly they read: what each may

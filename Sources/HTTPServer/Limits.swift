@@ -15,6 +15,15 @@ enum Limits {
     static let lingerBytesMax = 1_048_576
     static let lingerTime = Duration.seconds(2)
 
+    /// Connections that the process keeps for `reservedPaths`, and at most a quarter of all.
+    static let connectionsReserved = 64
+
+    /// What orchestrators and monitoring ask for: a server whose connections are all taken is not dead.
+    static let reservedPaths: Set<String> = ["/livez", "/readyz", "/metrics"]
+
+    /// A connection of the reserve has this long for its one request.
+    static let reservedDeadline = Duration.seconds(2)
+
     /// Connections over the limit that are told so at one time and loop; more are closed without a word.
     static let turnedAwayMax = 64
 

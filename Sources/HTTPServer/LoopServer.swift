@@ -18,6 +18,9 @@ final class LoopServer {
     private let count: ConnectionCount
     private var date: DateCache
     private var connections: [ObjectIdentifier: Connection] = [:]
+    /// Connections of the reserve, the oldest first.
+    private var reserved: [Connection] = []
+    private let reservedMax: Int
     private var turnedAwayCount = 0
     private var answersInWork = 0
     private var spareOutputs: [[UInt8]] = []
@@ -28,13 +31,15 @@ final class LoopServer {
 
     init(
         loop: EventLoop, listener: Listener, application: any HTTPApplication,
-        configuration: HTTPServerConfiguration, share waitingBytesMax: Int, count: ConnectionCount, logger: Logger
+        configuration: HTTPServerConfiguration, share waitingBytesMax: Int, reserve reservedMax: Int,
+        count: ConnectionCount, logger: Logger
     ) {
         self.loop = loop
         self.listener = listener
         self.application = application
         self.configuration = configuration
         self.waitingBytesMax = waitingBytesMax
+        self.reservedMax = reservedMax
         self.count = count
         self.logger = logger
         date = DateCache(clock: configuration.clock)
@@ -49,10 +54,26 @@ final class LoopServer {
     }
 
     private func admit(_ socket: Socket) {
-        let connection = Connection(socket, of: self)
-        guard count.enter() else { return turnAway(connection) }
-        connections[ObjectIdentifier(connection)] = connection
-        serve(connection)
+        let peer = socket.peer.ipAddress
+        let client = configuration.client(of: peer)
+        switch count.enter(client) {
+        case .admitted:
+            let connection = Connection(socket, of: self, countedAs: client)
+            connections[ObjectIdentifier(connection)] = connection
+            return serve(connection)
+        case .full:
+            logger.throttled(
+                .warning, "connection limit reached", [LogField("connections.max", configuration.connectionsMax)])
+        case .clientFull:
+            logger.throttled(
+                .warning, "an address has as many connections as it may have",
+                [
+                    LogField("client.address", peer.description),
+                    LogField("connections.max", configuration.connectionsPerAddress ?? .max),
+                ])
+        }
+        let connection = Connection(socket, of: self, isReserved: true)
+        if makesRoomInReserve() { reserve(connection) } else { turnAway(connection) }
     }
 
     /// A task until the connection ends or rests; another one when it is woken.
@@ -68,16 +89,34 @@ final class LoopServer {
     }
 
     private func leave(_ connection: Connection) {
-        count.leave()
+        count.leave(connection.client)
         remove(connection)
+    }
+
+    /// Connections that have not sent a whole request give way, the oldest first: so a flood of silent ones cannot take
+    /// the reserve, and a request that comes with its connection is read before the next ones are accepted.
+    private func makesRoomInReserve() -> Bool {
+        if reserved.count < reservedMax { return true }
+        guard let index = reserved.firstIndex(where: { $0.phase != .working }) else { return false }
+        reserved.remove(at: index).close()
+        return true
+    }
+
+    private func reserve(_ connection: Connection) {
+        reserved.append(connection)
+        connections[ObjectIdentifier(connection)] = connection
+        let bound = LoopBound(connection, on: loop)
+        loop.spawn {
+            let connection = bound.value
+            _ = await connection.serve()
+            connection.server.reserved.removeAll { $0 === connection }
+            connection.server.remove(connection)
+        }
     }
 
     /// Over the limit: a short answer tells the client to come back, as long as few are told at a time.
     private func turnAway(_ connection: Connection) {
         guard turnedAwayCount < Limits.turnedAwayMax else { return connection.close() }
-        if turnedAwayCount == 0 {
-            logger.warning("connection limit reached", [LogField("connections.max", configuration.connectionsMax)])
-        }
         turnedAwayCount += 1
         connections[ObjectIdentifier(connection)] = connection
         let bound = LoopBound(connection, on: loop)

@@ -64,6 +64,9 @@ struct SettingsReaderTests {
                     "https://[::1", "https://[::G]", "https://a b",
                 ]
             ),
+            "SALLYPORT_CONNECTIONS_PER_ADDRESS": (
+                ["1", "1000000", "off"], ["0", "-1", "1000001", "", "quarter", "1.5"]
+            ),
             "SALLYPORT_RATE_LIMIT": (
                 ["off", "address=1", "session=1000000", "address=6000,session=600", "session=off , address=5"],
                 [

@@ -98,7 +98,9 @@ struct ServerProcess {
             StartingAPI(keys: keyring, origins: origins, clock: clock, random: SystemRandom()))
         let capacity = Capacity.ofProcess()
         let configuration = HTTPServerConfiguration(
-            address: listen, connectionsMax: capacity.connectionsMax, certificates: reloads.certificates,
+            address: listen, connectionsMax: capacity.connectionsMax,
+            connectionsPerAddress: settings.connectionsPerAddress.connections(of: capacity.connectionsMax),
+            trustedProxies: TrustedProxies(settings.trustedProxies), certificates: reloads.certificates,
             clock: SystemClock())
         Self.announce(capacity, bytesMax: configuration.connectionBytesMax + Limits.otherBytesMax, logger)
         if settings.keySchedule.isShortForVerifiers {

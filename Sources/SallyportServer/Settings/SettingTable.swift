@@ -39,6 +39,10 @@ enum SettingTable {
             "requests a minute at /auth/* of one client address and of one device session; off for no limit",
             \.rateLimits, RateLimitValue.read),
         Setting(
+            "SALLYPORT_CONNECTIONS_PER_ADDRESS", "a quarter of all",
+            "connections of one client address, IPv6 by /64; trusted proxies have no limit; off for no limit",
+            \.connectionsPerAddress, AddressShare.read),
+        Setting(
             "SALLYPORT_WORKERS", "one a core", "event loops", \.workers,
             { (text: String) throws(SettingFault) in try SettingValue.number(1...64)(text) }),
         Setting(
@@ -167,8 +171,8 @@ enum SettingTable {
 
     /// Defaults in words, which stand for something that is known later.
     static let describedDefaults: Set<String> = [
-        "SALLYPORT_WORKERS", "SALLYPORT_DATABASE_CONNECTIONS", "SALLYPORT_AUDIENCES", "SALLYPORT_GATED_SCOPES",
-        "SALLYPORT_GATED_AUDIENCES", "SALLYPORT_REPLAY_WINDOW", "SALLYPORT_IDENTITY_DATABASE_URL",
-        "SALLYPORT_IDENTITY_COLUMNS",
+        "SALLYPORT_WORKERS", "SALLYPORT_CONNECTIONS_PER_ADDRESS", "SALLYPORT_DATABASE_CONNECTIONS", "SALLYPORT_AUDIENCES",
+        "SALLYPORT_GATED_SCOPES", "SALLYPORT_GATED_AUDIENCES", "SALLYPORT_REPLAY_WINDOW",
+        "SALLYPORT_IDENTITY_DATABASE_URL", "SALLYPORT_IDENTITY_COLUMNS",
     ]
 }

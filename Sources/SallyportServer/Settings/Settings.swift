@@ -23,6 +23,7 @@ package struct Settings: Sendable {
     var trustedProxies: [CIDR] = []
     /// As browsers write them, and schemes of apps.
     var trustedOrigins: [String] = []
+    var connectionsPerAddress = AddressShare.quarter
     var rateLimits = RateLimits(address: nil, session: nil)
     var logLevel = Logger.Level.info
     var accessLogEvery = 1
