@@ -30,7 +30,7 @@ struct DoctorCommand {
             deployment.examineIssuer(issuer, signingKID: keyring?.signing.kid, &report)
             let terms = PowerSyncTerms(
                 issuer: issuer.text, audiences: settings.expectedAudiences,
-                gatedAudiences: settings.gateMode == .scopes ? settings.gatedAudiences : nil,
+                gatedAudiences: settings.gateMode == .scopes ? settings.gate(issuer).audiences : nil,
                 accessLifetime: settings.accessLifetime, keys: keyring?.published ?? [])
             for finding in terms.findings { report.add(finding, "powersync") }
             if settings.publishLead < .minutes(65) {
