@@ -76,7 +76,7 @@ struct DeploymentCheck {
         }
     }
 
-    private func checkClock(_ url: Secret<String>, _ keyring: Keyring, _ report: inout DoctorReport) {
+    private func checkClock(_ url: DatabaseURL, _ keyring: Keyring, _ report: inout DoctorReport) {
         let found = try? CommandDatabase(url: url, isReadOnly: true).use { database async throws(DatabaseError) in
             try await FollowedClock.read(from: database)
         }
@@ -109,6 +109,10 @@ struct DeploymentCheck {
                 }
             }
             if let fault { return report.add(.fault, "identity store", fault + ": see `sallyport identity inspect`") }
+            let tables = try CommandDatabase(url: url, isReadOnly: true).use { database async throws(DatabaseError) in
+                try await IdentityVisibility.read(mapping, from: database)
+            }
+            for warning in tables.compactMap(\.warning) { report.add(.warning, "identity store", warning) }
             let vanished = try CommandDatabase(url: main, isReadOnly: true).use {
                 database async throws(DatabaseError) in
                 try await DisappearanceRecord.read(from: database) != nil
