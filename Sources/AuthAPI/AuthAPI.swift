@@ -67,7 +67,11 @@ package struct AuthAPI: HTTPApplication {
         return response
     }
 
-    package func refuse(_ refusal: HTTPRefusal) -> HTTPResponse { refuse(refusal, from: nil) }
+    package func refuse(_ refusal: HTTPRefusal) -> HTTPResponse {
+        var response = refuse(refusal, from: nil)
+        admission.origins.markUnread(&response)
+        return response
+    }
 
     private func refuse(_ refusal: HTTPRefusal, from client: IPAddress?) -> HTTPResponse {
         let id = RequestID(random: services.random)

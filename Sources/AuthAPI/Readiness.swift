@@ -11,6 +11,9 @@ package struct ReadinessCheck: Equatable, Sendable {
     /// Likewise what an operator should see to, though requests may come.
     package let warning: String?
 
+    /// The process is about to drain.
+    package static let stopping = ReadinessCheck("process", fault: "stopping")
+
     package init(_ name: String, fault: String? = nil, warning: String? = nil) {
         self.name = name
         self.fault = fault

@@ -40,12 +40,18 @@ package struct StartingAPI: HTTPApplication {
     }
 
     package func refuse(_ refusal: HTTPRefusal, of request: HTTPRequest) -> HTTPResponse {
-        var response = refuse(refusal)
+        var response = closing(refusal)
         origins.mark(&response, to: request)
         return response
     }
 
     package func refuse(_ refusal: HTTPRefusal) -> HTTPResponse {
+        var response = closing(refusal)
+        origins.markUnread(&response)
+        return response
+    }
+
+    private func closing(_ refusal: HTTPRefusal) -> HTTPResponse {
         var response = failure(APIFailure(translating: refusal))
         response.closesConnection = true
         return response

@@ -266,7 +266,7 @@ final class Connection {
         socket.setDeadline(after: nil)
         let response = await respond(to: &request)
         let keeps =
-            head.keepsConnection && !response.closesConnection && !server.isDraining && !isReserved
+            head.keepsConnection && !response.closesConnection && !server.closesAfterAnswers && !isReserved
         write(response, isHead: request.method == .head, version: request.version, keeps: keeps)
         answerCount += 1
         if !keeps {

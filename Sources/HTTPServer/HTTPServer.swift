@@ -58,6 +58,12 @@ package final class HTTPServer: Sendable {
         return first.address
     }
 
+    /// Answers say `Connection: close` from now on; new connections are still served. Before a drain, so that balancers
+    /// look elsewhere first.
+    package func closeAfterAnswers() async {
+        for part in parts.withLock({ $0 }) { await part.loop.run { part.value.closesAfterAnswers = true } }
+    }
+
     /// Stops accepting, lets requests in flight finish with `Connection: close`, then closes what is left.
     ///
     /// Connections that the kernel had queued are served, those at rest are closed. Returns when none is left or

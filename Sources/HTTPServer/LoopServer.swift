@@ -13,6 +13,7 @@ final class LoopServer {
     /// The loop's one read buffer. Valid from a read's return to the next suspension: copy out at once.
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: Limits.scratchBytes, alignment: 16)
     private(set) var isDraining = false
+    var closesAfterAnswers = false
 
     private let listener: Listener
     private let count: ConnectionCount
@@ -136,6 +137,7 @@ final class LoopServer {
 
     func drain(within limit: Duration) async {
         isDraining = true
+        closesAfterAnswers = true
         for socket in listener.acceptQueued() { admit(socket) }
         listener.close()
         // A turn later and behind all who wait: whoever has a request in its socket has read it by then and is at rest no

@@ -129,6 +129,7 @@ struct IdentityWatchTests {
     func oneUser(sortsFirst: Bool) async throws {
         let answers = try await fleet(46)
         let name = sortsFirst ? "a-user" : "zoe"
+        stack.store.putUser(name)
         var many: [TokenAnswer] = []
         for index in 0..<25 {
             stack.putSession("\(name)-\(index)", of: name)
@@ -179,6 +180,7 @@ struct IdentityWatchTests {
     func otherUser() async throws {
         let before = try await stack.exchange()
         stack.store.removeSession(column: "token-of-ada")
+        stack.store.putUser("bob")
         stack.putSession("again", of: "bob", id: "s-ada")
         let exchanged = try await stack.exchange("again", installation: "installation-of-bob-1")
         _ = try await refresh(exchanged)

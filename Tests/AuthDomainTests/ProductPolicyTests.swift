@@ -49,9 +49,9 @@ struct ProductPolicyTests {
         }
     }
 
-    @Test("it takes nothing that the profile refuses, and refuses what is not typed as an access token")
+    @Test("it differs from the profile in the type, in the leeway past the end, and in tokens that are a little ahead")
     func stricter() throws {
-        var (both, neither, stricter) = (0, 0, [String: JOSEError]())
+        var (both, neither, stricter, looser) = (0, 0, [String: JOSEError](), Set<String>())
         for group in ["alg", "base64url", "claims", "header", "shape", "signature", "time"] {
             for item in try #require(try Self.document(group)["cases"]?.arrayValue).compactMap(\.objectValue) {
                 let id = try #require(item["id"]?.stringValue)
@@ -60,15 +60,17 @@ struct ProductPolicyTests {
                 switch (result(token, profile), result(token, product)) {
                 case (nil, nil): both += 1
                 case (nil, let error?): stricter[id] = error
-                case (_?, nil): Issue.record("\(id) is taken by the product and refused by the profile")
+                case (_?, nil): looser.insert(id)
                 case (_?, _?): neither += 1
                 }
             }
         }
-        #expect(both + neither + stricter.count == 165)
-        #expect(neither == 153)
+        #expect(both + neither + stricter.count + looser.count == 165)
+        #expect(neither == 151)
         // Without a type. `JWT` passes: the keys that sign access tokens sign nothing else.
-        #expect(stricter == ["header-022": .typeMismatch])
-        #expect(both == 11)
+        #expect(stricter == ["header-022": .typeMismatch, "time-002": .expired])
+        // Issued up to five minutes ahead: our clock may be wrong, and the caller answers 503. Contract section 3.1.
+        #expect(looser == ["time-025", "time-028"])
+        #expect(both == 10)
     }
 }

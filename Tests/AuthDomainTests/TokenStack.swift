@@ -59,7 +59,8 @@ struct TokenStack {
         impersonatedBy: String? = nil, id: String? = nil
     ) {
         let session = IdentitySession(
-            id: id ?? "s-\(name)", userID: userID, createdAt: createdAt ?? clock.now(), expiresAt: clock.now() + lifetime,
+            id: id ?? "s-\(name)", userID: userID, createdAt: createdAt ?? clock.now(),
+            expiresAt: clock.now() + lifetime,
             impersonatedBy: impersonatedBy)
         store.putSession(session, column: "token-of-\(name)")
     }

@@ -24,6 +24,7 @@ struct StatementCostTests {
         "\(session), 1, 2, 'key', \(now), '2026-02-04', \(now), '{}', false, true"
 
     private static let keys = Look.exempt("keys, secrets and the deployment: some rows a year, whatever ends")
+    private static let clock = Look.exempt("reads and writes one row of the clock's own table")
     private static let identity = Look.exempt("reads the identity store's tables by its own keys")
 
     private static let looks: [String: Look] = [
@@ -54,6 +55,10 @@ struct StatementCostTests {
         "identity_disappearance": .serves(""),
         "installation_claims": .serves("'user', 'installation-1', \(device)"),
         "keep_linked_sessions": .serves("'{live1}', '{1800000000000000}', \(now)"),
+        "linked_sample": .serves("\(now), 0, 9223372036854775807, 500"),
+        "note_identity_look": .serves(now),
+        "identity_look_completed": .serves(""),
+        "forget_other_user": .serves("'live1', 'other', \(now)"),
         "linked_sessions": .serves("\(now), '', '', false, 500"),
         "list_device_sessions": .command("'user', \(now), 100"),
         "list_devices": .exempt("an operator's list of all devices, held ones too"),
@@ -89,6 +94,10 @@ struct StatementCostTests {
         "update_device": .serves("\(device), 'user', 'Van', NULL"),
         "user_claims": .serves("'user', \(device)"),
 
+        "advance_virtual_clock": clock, "clock": clock, "confirm_clock": clock, "notify_clock": clock,
+        "raise_clock": clock,
+        "set_virtual_clock": clock, "settle_clock": clock, "identity_time_zone": identity,
+        "identity_visibility": identity,
         "add_public_half": keys, "audit_key": keys, "destroy_key": keys, "insert_key": keys, "insert_secret": keys,
         "key_records": keys, "list_sealed_keys": keys, "list_sealed_secrets": keys, "loadable_keys": keys,
         "lock_keys": keys, "notify_keys": keys, "promote_key": keys, "raise_token_lifetime": keys,

@@ -163,4 +163,27 @@ struct StartTests {
         #expect(try process.wait(limit: .seconds(10)) == 0)
         #expect(try site.database.sql("SELECT generation FROM sallyport.device_sessions") == [["2"]])
     }
+
+    @Test(
+        "a pause before the drain: /readyz says stopping, answers close, and new connections are served until it is over"
+    )
+    func drainPause() throws {
+        let site = try Site()
+        let client = try AuthClient(site.serve(settings: ["SALLYPORT_DRAIN_PAUSE": "3s"]))
+        let pair = try client.signedIn(site.tables.signIn().signed)
+        client.server.process.terminate()
+        var reason: String?
+        let isTold = try waitUntil(limit: .seconds(2)) {
+            let answer = try client.get("/readyz")
+            reason = try? answer.text("error_reason")
+            return answer.status == 503
+        }
+        #expect(isTold)
+        #expect(reason == "stopping")
+        let refreshed = try client.token([("grant_type", "refresh_token"), ("refresh_token", pair.refresh)])
+        #expect(refreshed.status == 200)
+        #expect(refreshed.field("connection")?.lowercased() == "close")
+        #expect(try client.server.process.wait(limit: .seconds(12)) == 0)
+        #expect((try? client.http.connect()) == nil)
+    }
 }

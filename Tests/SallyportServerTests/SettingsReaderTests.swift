@@ -78,6 +78,7 @@ struct SettingsReaderTests {
             "SALLYPORT_DATABASE_CONNECTIONS": (
                 ["3", "13", "10000"], ["0", "2", "10001", "-1", "six", "6 a loop and 1"]
             ),
+            "SALLYPORT_DRAIN_PAUSE": durations(["0s", "5s"], ["60s", "1m"], ["61s", "2m"]),
             "SALLYPORT_ACCESS_LOG_EVERY": (["1", "1000000"], ["0", "1000001", "-1", "all", "1.5"]),
             "SALLYPORT_LOG_LEVEL": (["debug", "info", "warning", "error"], ["Debug", "trace", "none"]),
             "SALLYPORT_RESOURCE_SERVERS": (

@@ -48,6 +48,13 @@ package struct CrossOriginPolicy: Sendable {
         }
     }
 
+    /// A refusal of a request whose fields were not read to their end: any page may read it, for it tells nothing but that
+    /// the request was too long or malformed. Nothing where no page is served at all.
+    func markUnread(_ response: inout HTTPResponse) {
+        guard !origins.isEmpty else { return }
+        response.fields.append("Access-Control-Allow-Origin", "*")
+    }
+
     private func allowedMethods(_ request: HTTPRequest) -> String? {
         switch PathArea(request.target.pathBytes) {
         case .auth: trustedOrigin(of: request) == nil ? nil : "GET, HEAD, POST, PUT, PATCH, DELETE"

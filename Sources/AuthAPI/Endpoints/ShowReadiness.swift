@@ -28,7 +28,7 @@ struct ShowReadiness: Sendable {
     }
 
     static func failure(_ checks: [ReadinessCheck]) -> APIFailure {
-        var failure = APIFailure(.unavailable(.dependency))
+        var failure = APIFailure(.unavailable(checks.contains(.stopping) ? .stopping : .dependency))
         failure.members = ["status": "unready", "checks": .object(shown(checks))]
         return failure
     }

@@ -82,10 +82,11 @@ extension PostgresStore: IdentityWatchStore {
             let main = databases.current.main
             var sessions: [LinkedSession] = []
             // From a random place to the end, then from the beginning to that place.
-            for (from, to) in [(start, Int64.max), (.min, start == .min ? start : start - 1)]
-            where Set(sessions.map(\.userID)).count < users {
+            for (from, to) in [(start, Int64.max), (.min, start == .min ? start : start - 1)] {
+                let missing = users - Set(sessions.map(\.userID)).count
+                guard missing > 0 else { break }
                 let rows = try await main.read(
-                    Self.linkedSample, [.timestamp(now), .int64(from), .int64(to), .int64(Int64(users))])
+                    Self.linkedSample, [.timestamp(now), .int64(from), .int64(to), .int64(Int64(missing))])
                 for row in rows { sessions.append(try LinkedSession(row: row)) }
             }
             return sessions

@@ -24,12 +24,14 @@ struct Boot: Sendable {
     let measures: ProcessMetrics
     /// Set when the process begins to drain.
     let stopping: Locked<Bool>
+    /// Set for `SALLYPORT_DRAIN_PAUSE` before that.
+    let isPausing: Locked<Bool>
     private let random = SystemRandom()
 
     init(
         settings: Settings, issuer: Issuer, kind: DeploymentKind, loops: Loops, keyring: PostgresKeyring,
         sealing: KeyEncryptionKeys, clock: FollowedClock, throttle: any SessionThrottle, logger: Logger,
-        measures: ProcessMetrics, stopping: Locked<Bool>
+        measures: ProcessMetrics, stopping: Locked<Bool>, isPausing: Locked<Bool>
     ) {
         self.settings = settings
         self.issuer = issuer
@@ -42,6 +44,7 @@ struct Boot: Sendable {
         self.logger = logger
         self.measures = measures
         self.stopping = stopping
+        self.isPausing = isPausing
     }
 
     /// Waits for the database as long as it takes; runs on the first loop.
@@ -106,7 +109,7 @@ struct Boot: Sendable {
                 store,
                 Readiness(
                     databases: loops.databases, keys: keyring, clock: clock, mapping: mapping, catalog: catalog,
-                    watch: health, isHidingRows: { (try? await store.isHidingRows()) ?? false }),
+                    watch: health, isPausing: isPausing, isHidingRows: { (try? await store.isHidingRows()) ?? false }),
                 sessionTokens(deployment), health),
             keyring: keyring, keys: following(), clock: clockFollowing, identities: identities(store, health),
             database: loops.first.main)

@@ -2,6 +2,7 @@ import AuthAPI
 import AuthDomain
 import AuthStore
 import Postgres
+import Primitives
 
 /// What `/readyz` asks: database, keys, clock, identity store. The schema was verified at the start.
 struct Readiness: ReadinessSource {
@@ -11,9 +12,11 @@ struct Readiness: ReadinessSource {
     let mapping: IdentityMapping
     let catalog: IdentityCatalog
     let watch: WatchHealth
+    let isPausing: Locked<Bool>
     let isHidingRows: @Sendable () async -> Bool
 
     func checks() async -> [ReadinessCheck] {
+        if isPausing.withLock({ $0 }) { return [.stopping] }
         let databases = databases.current
         let database = await databases.main.ping()
         return [

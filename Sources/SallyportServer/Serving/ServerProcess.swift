@@ -57,6 +57,8 @@ struct ServerProcess {
         let sealing: KeyEncryptionKeys
         let reloads: CertificateReloads
         let stopping = Locked(false)
+        /// /readyz says so, so that balancers look elsewhere before the drain.
+        let isPausing = Locked(false)
     }
 
     private func prepare(_ logger: Logger, _ clock: FollowedClock) throws(StartFailure) -> Parts {
@@ -135,7 +137,7 @@ struct ServerProcess {
         let boot = Boot(
             settings: settings, issuer: parts.issuer, kind: kind, loops: parts.loops, keyring: parts.keyring,
             sealing: parts.sealing, clock: clock, throttle: limiter, logger: logger,
-            measures: measures, stopping: parts.stopping)
+            measures: measures, stopping: parts.stopping, isPausing: parts.isPausing)
         let admission = Admission(
             proxies: TrustedProxies(settings.trustedProxies), origins: parts.origins, limiter: limiter)
         let (environment, kind, onReady) = (environment, kind, onReady)
@@ -193,10 +195,17 @@ struct ServerProcess {
 
     private func drain(_ parts: Parts) {
         let (server, loops, environment) = (parts.server, parts.loops, environment)
-        parts.stopping.withLock { $0 = true }
         // A second signal does not wait.
         Signals.onNext(of: Self.endings) { _ in environment.end(130) }
+        let (pause, isPausing, stopping) = (settings.drainPause, parts.isPausing, parts.stopping)
         loops.all[0].runBlocking {
+            if pause > .zero {
+                isPausing.withLock { $0 = true }
+                await server.closeAfterAnswers()
+                await loops.all[0].sleep(for: pause)
+            }
+            // Readers of the revocation feed go on waiting until here.
+            stopping.withLock { $0 = true }
             await server.drain(within: Limits.drain)
             await loops.closeDatabases()
         }

@@ -56,6 +56,10 @@ enum SettingTable {
             "SALLYPORT_ACCESS_LOG_EVERY", "1", "one log line for so many requests that went well; refusals have theirs",
             \.accessLogEvery, SettingValue.number(1...1_000_000)),
         Setting(
+            "SALLYPORT_DRAIN_PAUSE", "0s",
+            "time between SIGTERM and the drain, 0s to 60s: /readyz is 503 and answers close, new connections are served",
+            \.drainPause, SettingValue.duration(.zero ... .seconds(60))),
+        Setting(
             "SALLYPORT_RESOURCE_SERVERS", isSecret: true,
             "who may introspect and read revocations: id:sha256-hex-of-secret, a list", \.resourceServers,
             SettingValue.resourceServers),
@@ -171,7 +175,8 @@ enum SettingTable {
 
     /// Defaults in words, which stand for something that is known later.
     static let describedDefaults: Set<String> = [
-        "SALLYPORT_WORKERS", "SALLYPORT_CONNECTIONS_PER_ADDRESS", "SALLYPORT_DATABASE_CONNECTIONS", "SALLYPORT_AUDIENCES",
+        "SALLYPORT_WORKERS", "SALLYPORT_CONNECTIONS_PER_ADDRESS", "SALLYPORT_DATABASE_CONNECTIONS",
+        "SALLYPORT_AUDIENCES",
         "SALLYPORT_GATED_SCOPES", "SALLYPORT_GATED_AUDIENCES", "SALLYPORT_REPLAY_WINDOW",
         "SALLYPORT_IDENTITY_DATABASE_URL", "SALLYPORT_IDENTITY_COLUMNS",
     ]

@@ -27,6 +27,7 @@ package struct Settings: Sendable {
     var rateLimits = RateLimits(address: nil, session: nil)
     var logLevel = Logger.Level.info
     var accessLogEvery = 1
+    var drainPause = Duration.zero
 
     var audiences: [String]?
     var scopes = ScopeSet([])
