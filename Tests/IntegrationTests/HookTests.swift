@@ -71,10 +71,11 @@ struct HookTests {
                 has_function_privilege('public', p.oid, 'EXECUTE')
             FROM pg_proc p WHERE p.pronamespace = 'sallyport'::regnamespace AND p.proname <> 'custom_claims' ORDER BY 1
             """)
-        // A trigger's function runs with the rights of whoever fires it, but for the one that clears.
+        // The hooks and the trigger that clears the feed run with the rights of their owner.
         let functions = [
-            ("bounded_time", "f"), ("clear_revocations", "f"), ("clear_revocations_after_end", "t"),
-            ("end_sessions", "t"), ("note_revocation", "f"), ("revoke_device", "t"), ("session_ids", "f"),
+            ("bounded_time", "f"), ("clear_revocations", "f"), ("end_sessions", "t"), ("hold_devices", "f"),
+            ("make_room_for_device", "f"), ("note_revocation", "t"), ("release_device", "f"), ("revoke_device", "t"),
+            ("revoke_other_devices", "f"), ("session_ids", "f"),
         ]
         #expect(settings == functions.map { [$0.0, $0.1, "search_path=pg_catalog, pg_temp", "t", "f"] })
         // An operator and a table that would win, were they looked for in the caller's schemas.

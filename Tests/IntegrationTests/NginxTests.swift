@@ -112,7 +112,7 @@ struct NginxTests {
             "CREATE OR REPLACE FUNCTION sallyport.custom_claims(user_id text, device_id uuid) RETURNS jsonb "
                 + "LANGUAGE plpgsql AS $$ BEGIN IF user_id = '\(session.userID)' THEN RAISE EXCEPTION 'no'; END IF; "
                 + "RETURN '{}'; END $$")
-        let nginx = try Nginx(upstreams: servers.map(\.client.port))
+        let nginx = try Nginx(upstreams: servers.map { try $0.client.port })
         for _ in 0..<20 {
             for _ in 0..<4 {
                 let answer = try refresh(unlucky.refresh, key: nil, by: nginx)

@@ -1,5 +1,6 @@
 import AuthTesting
 import Foundation
+import JSON
 import Primitives
 import Testing
 

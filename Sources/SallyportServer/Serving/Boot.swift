@@ -88,7 +88,7 @@ struct Boot: Sendable {
         }
         // Before the first key is made: it says when.
         let clockFollowing = ClockFollowing(clock: clock, database: loops.first.main, logger: logger)
-        try await database { () async throws(DatabaseError) in try await clockFollowing.start() }
+        try await database(loops.first.main) { () async throws(DatabaseError) in try await clockFollowing.start() }
         try await loadKeys()
         let mapping = try setting { () throws(SettingProblem) in try settings.identityMapping() }
         let catalog = try await catalog(mapping)
@@ -164,7 +164,7 @@ struct Boot: Sendable {
     }
 
     private func checkTimeZone(_ mapping: IdentityMapping) async throws(Attempt) {
-        let isKnown = try await database { () async throws(DatabaseError) in
+        let isKnown = try await database(loops.first.identity) { () async throws(DatabaseError) in
             try await mapping.isTimeZoneKnown(to: loops.first.identity)
         }
         guard isKnown else {
@@ -178,7 +178,7 @@ struct Boot: Sendable {
     }
 
     private func warnOfHiddenRows(_ mapping: IdentityMapping) async throws(Attempt) {
-        let tables = try await database { () async throws(DatabaseError) in
+        let tables = try await database(loops.first.identity) { () async throws(DatabaseError) in
             try await IdentityVisibility.read(mapping, from: loops.first.identity)
         }
         for warning in tables.compactMap(\.warning) {
