@@ -217,8 +217,11 @@ struct BatchSignerTests {
         let engine = NotedEngine(lanes: 4)
         engine.isShort.withLock { $0 = true }
         let lines = Lines()
-        let signer = BatchSigner(engine: engine, logger: Logger(level: .info, clock: TestClock(), sink: lines))
+        let clock = TestClock()
+        let signer = BatchSigner(engine: engine, logger: Logger(level: .info, clock: clock, sink: lines))
         #expect(try await withLoop { _ in await outcome(signer, ["1", "2"]) } == ["dependency"])
+        // One line in five seconds.
+        clock.advance(by: .seconds(6))
         #expect(await outcome(signer, ["1", "2"]) == ["dependency"])
         #expect(lines.written.withLock { $0.count } == 2)
     }
